@@ -1,0 +1,77 @@
+/*
+ * The guard: the second process, which starts the command and sees to it that nothing of it
+ * outlives the lease.  This header is the keeper's side and what the two say to each other.
+ *
+ *     guard_start()       before the first thread, so that it has clean descriptors and one thread
+ *     guard_go()          when the lock is held
+ *     guard_extend()      after every proof of life
+ *     guard_next()        when guard_fd() is readable: what the guard has to say
+ *     guard_kill()        the lock is lost: end the command; GUARD_EMPTY follows
+ *     guard_dismiss()     the lock is given back: the guard leaves, and kills nothing
+ *
+ * The guard acts on its own: when the lease ends without an extension, and when the keeper dies
+ * (the link closes), it ends the command and all its descendants.  When the guard dies, its
+ * descendants become the keeper's.
+ */
+#ifndef ZKFLOCK_GUARD_H
+#define ZKFLOCK_GUARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "command.h"
+
+/* From the keeper. */
+enum guard_order {
+    GUARD_GO,
+    GUARD_EXTEND,
+    GUARD_SIGNAL,
+    GUARD_KILL,
+    GUARD_DISMISS,
+};
+
+/* From the guard. */
+enum guard_report {
+    GUARD_NOT_STARTED, /* number: errno */
+    GUARD_STOPPED,     /* number: the signal that stopped the command */
+    GUARD_EXITED,      /* number: the command's wait status; its descendants may live */
+    GUARD_LEASE_OVER,  /* the lease ended without an extension; the tree is being ended */
+    GUARD_EMPTY,       /* after a loss: nothing of the tree is left */
+};
+
+/* Room for a znode's path and its end. */
+#define GUARD_NODE_SIZE 1280
+
+struct guard_message {
+    int32_t type;
+    int32_t number;
+    int64_t lease_end; /* GO, EXTEND: see clock.h */
+    int64_t lease;     /* GO: its whole length, ns */
+    int64_t token;     /* GO */
+    char node[GUARD_NODE_SIZE]; /* GO; other messages end before it */
+};
+
+struct guard {
+    pid_t pid;
+    int link;
+};
+
+/*
+ * Forks the guard for this command and lock path.  All signals have to be blocked.  Returns 0, or
+ * -1 with errno.
+ */
+int guard_start(struct guard *guard, const struct command *command, const char *lock_path);
+
+/* Orders.  A guard that is dead is not an error here: its end is told by SIGCHLD. */
+void guard_go(const struct guard *guard, int64_t lease_end, int64_t lease, int64_t token,
+              const char *node);
+void guard_extend(const struct guard *guard, int64_t lease_end);
+void guard_signal(const struct guard *guard, int signal);
+void guard_kill(const struct guard *guard);
+void guard_dismiss(const struct guard *guard);
+
+/* Takes the next report without waiting; returns whether there was one. */
+bool guard_next(const struct guard *guard, struct guard_message *report);
+
+#endif

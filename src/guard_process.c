@@ -1,0 +1,344 @@
+/*
+ * The guard's states, and what takes it from one to the next:
+ *
+ *   READY    -> RUNNING    GO, and the lease has time left        [start_command]
+ *            -> ENDED      GO, but the command cannot be started
+ *   RUNNING  -> EXITED     the command ended by itself            [reap]
+ *            -> ENDING     the lease's first signal is due, or KILL: TERM to the tree [end_tree]
+ *            -> KILLING    the keeper died                        [link_closed]
+ *   EXITED   -> gone       DISMISS, or the keeper died: what the command left behind lives on
+ *   ENDING   -> KILLING    the grace is over
+ *   ENDING, KILLING -> ENDED    waitpid() says ECHILD: nothing is left
+ *   READY, ENDED -> gone   DISMISS, or the keeper died
+ *
+ * What holds: in RUNNING the timer is set to the first signal's time; ENDING and KILLING are never
+ * left for RUNNING, whatever the keeper says; the process group is the guard's own, so that what a
+ * terminal sends to the command's group does not reach it; it writes nothing and allocates nothing
+ * while the command runs, except to list processes for a kill.
+ */
+#include "guard_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "guard.h"
+#include "lease.h"
+#include "tree.h"
+
+/* Not "zkflock": killall(1) and pkill(1) must not take keeper and guard at once. */
+#define GUARD_NAME "lock-guard"
+
+/* Between two rounds of killing: a tree that forks while it is killed takes several. */
+#define KILL_ROUND (5 * CLOCK_MS)
+
+enum state { READY, RUNNING, EXITED, ENDING, KILLING, ENDED };
+
+struct guard_state {
+    int link;     /* -1: the keeper is dead */
+    int child_fd; /* SIGCHLD */
+    int timer_fd;
+    int exec_fd; /* tells why the command could not be executed; -1: settled */
+    const struct command *command;
+    const char *lock_path;
+
+    enum state state;
+    pid_t pid; /* the command's; 0 when it is reaped */
+    int64_t lease_end;
+    int64_t lease;
+    int64_t kill_at; /* in ENDING */
+};
+
+static void report(const struct guard_state *guard, enum guard_report type, int number)
+{
+    const struct guard_message message = {.type = (int32_t)type, .number = number};
+    ssize_t sent =
+        send(guard->link, &message, offsetof(struct guard_message, node), MSG_NOSIGNAL);
+
+    (void)sent; /* a keeper that is dead is noticed by the link */
+}
+
+/* Absolute and of CLOCK_BOOTTIME: poll's own timeout would not count a suspend. */
+static void set_timer(const struct guard_state *guard, int64_t when)
+{
+    struct itimerspec timer = {0};
+
+    if (when != CLOCK_NEVER) {
+        if (when <= 0)
+            when = 1; /* 0 would disarm it */
+        timer.it_value = (struct timespec){.tv_sec = when / CLOCK_S, .tv_nsec = when % CLOCK_S};
+    }
+    timerfd_settime(guard->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
+}
+
+static int64_t kill_time(const struct guard_state *guard)
+{
+    return guard->lease_end - lease_margin(guard->lease);
+}
+
+static int64_t first_signal_time(const struct guard_state *guard)
+{
+    return kill_time(guard) - lease_grace(guard->lease);
+}
+
+/* ---- ending the tree ---- */
+
+static void tree_is_empty(struct guard_state *guard)
+{
+    guard->state = ENDED;
+    guard->pid = 0;
+    set_timer(guard, CLOCK_NEVER);
+    report(guard, GUARD_EMPTY, 0);
+    if (guard->link < 0)
+        _exit(0);
+}
+
+static void kill_tree(struct guard_state *guard)
+{
+    guard->state = KILLING;
+    if (tree_kill())
+        tree_is_empty(guard);
+    else
+        set_timer(guard, clock_now() + KILL_ROUND);
+}
+
+/* The lock is lost, for good: whatever comes now, the command ends. */
+static void end_tree(struct guard_state *guard)
+{
+    guard->state = ENDING;
+    guard->kill_at = clock_earlier(kill_time(guard), clock_now() + lease_grace(guard->lease));
+    tree_signal(SIGTERM, 0);
+    tree_signal(SIGCONT, 0); /* what is stopped would not hear it */
+    set_timer(guard, guard->kill_at);
+}
+
+static void timer_due(struct guard_state *guard)
+{
+    uint64_t count;
+
+    if (read(guard->timer_fd, &count, sizeof(count)) < 0)
+        return;
+    if (guard->state == RUNNING && clock_now() >= first_signal_time(guard)) {
+        report(guard, GUARD_LEASE_OVER, 0);
+        end_tree(guard);
+    } else if (guard->state == ENDING || guard->state == KILLING) {
+        kill_tree(guard);
+    }
+}
+
+/* ---- the command ---- */
+
+static void export_lock(const struct guard_state *guard, const struct guard_message *go)
+{
+    char token[24];
+
+    snprintf(token, sizeof(token), "%" PRId64, go->token);
+    setenv("ZKFLOCK_LOCK", guard->lock_path, 1);
+    setenv("ZKFLOCK_NODE", go->node, 1);
+    setenv("ZKFLOCK_TOKEN", token, 1);
+}
+
+/*
+ * The pipe closes on exec, so that what comes out of it is the failure to execute and nothing the
+ * command did.  Nobody waits for it: executing may take as long as a file server likes.
+ */
+static int spawn(struct guard_state *guard)
+{
+    int failure[2];
+    pid_t self = getpid();
+
+    if (pipe2(failure, O_CLOEXEC | O_NONBLOCK) < 0)
+        return errno;
+    guard->pid = fork();
+    if (guard->pid == 0) {
+        int error = command_exec(guard->command, self);
+
+        if (write(failure[1], &error, sizeof(error)) < 0)
+            _exit(EXITCODE_OSERR);
+        _exit(command_exec_failure(error));
+    }
+
+    int error = guard->pid < 0 ? errno : 0;
+
+    close(failure[1]);
+    guard->exec_fd = failure[0];
+    return error;
+}
+
+static void not_started(struct guard_state *guard, int error)
+{
+    guard->state = ENDED;
+    set_timer(guard, CLOCK_NEVER);
+    report(guard, GUARD_NOT_STARTED, error);
+}
+
+static void exec_settled(struct guard_state *guard)
+{
+    int error;
+    ssize_t len = read(guard->exec_fd, &error, sizeof(error));
+
+    if (len < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    close(guard->exec_fd);
+    guard->exec_fd = -1;
+    if (len == sizeof(error) && guard->state == RUNNING)
+        not_started(guard, error);
+}
+
+static void start_command(struct guard_state *guard, const struct guard_message *go)
+{
+    int error;
+
+    guard->lease_end = go->lease_end;
+    guard->lease = go->lease;
+    export_lock(guard, go);
+    /* The keeper may have been stopped between its proof and this message. */
+    if (clock_now() >= first_signal_time(guard)) {
+        guard->state = ENDED;
+        report(guard, GUARD_LEASE_OVER, 0);
+        report(guard, GUARD_EMPTY, 0);
+        return;
+    }
+    set_timer(guard, first_signal_time(guard));
+    guard->state = RUNNING;
+    error = spawn(guard);
+    if (error)
+        not_started(guard, error);
+}
+
+static void command_changed(struct guard_state *guard, int status)
+{
+    if (WIFSTOPPED(status)) {
+        report(guard, GUARD_STOPPED, WSTOPSIG(status));
+    } else if (WIFEXITED(status) || WIFSIGNALED(status)) {
+        if (guard->exec_fd >= 0)
+            exec_settled(guard);
+        guard->pid = 0;
+        if (guard->state == RUNNING) {
+            guard->state = EXITED;
+            set_timer(guard, CLOCK_NEVER);
+            report(guard, GUARD_EXITED, status);
+        }
+    }
+}
+
+static void reap(struct guard_state *guard)
+{
+    struct signalfd_siginfo info;
+    int status;
+    pid_t pid;
+
+    while (read(guard->child_fd, &info, sizeof(info)) > 0)
+        continue; /* one signal may stand for many children */
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
+        if (pid == guard->pid)
+            command_changed(guard, status);
+    if (pid < 0 && errno == ECHILD && (guard->state == ENDING || guard->state == KILLING))
+        tree_is_empty(guard);
+}
+
+/* ---- the keeper ---- */
+
+static void link_closed(struct guard_state *guard)
+{
+    close(guard->link);
+    guard->link = -1;
+    if (guard->state == READY || guard->state == EXITED || guard->state == ENDED)
+        _exit(0);
+    if (guard->state != KILLING)
+        kill_tree(guard);
+}
+
+static void obey(struct guard_state *guard, const struct guard_message *order)
+{
+    switch ((enum guard_order)order->type) {
+    case GUARD_GO:
+        if (guard->state == READY)
+            start_command(guard, order);
+        break;
+    case GUARD_EXTEND:
+        if (guard->state == RUNNING && order->lease_end > guard->lease_end) {
+            guard->lease_end = order->lease_end;
+            set_timer(guard, first_signal_time(guard));
+        }
+        break;
+    case GUARD_SIGNAL:
+        if (guard->pid > 0)
+            kill(guard->pid, order->number);
+        break;
+    case GUARD_KILL:
+        if (guard->state == RUNNING)
+            end_tree(guard);
+        break;
+    case GUARD_DISMISS:
+        _exit(0);
+    }
+}
+
+static void hear_keeper(struct guard_state *guard)
+{
+    struct guard_message order;
+    ssize_t len = recv(guard->link, &order, sizeof(order), 0);
+
+    if (len >= (ssize_t)offsetof(struct guard_message, node))
+        obey(guard, &order);
+    else if (len == 0 || (errno != EAGAIN && errno != EINTR))
+        link_closed(guard);
+}
+
+static void open_descriptors(struct guard_state *guard)
+{
+    sigset_t child;
+
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    guard->child_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    guard->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (guard->child_fd < 0 || guard->timer_fd < 0)
+        _exit(EXITCODE_OSERR); /* the keeper tells of it */
+}
+
+_Noreturn void guard_process(int link, pid_t keeper, const struct command *command,
+                             const char *lock_path)
+{
+    struct guard_state guard = {
+        .link = link, .exec_fd = -1, .command = command, .lock_path = lock_path};
+
+    setpgid(0, 0);
+    prctl(PR_SET_NAME, GUARD_NAME);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    open_descriptors(&guard);
+    if (getppid() != keeper)
+        _exit(0);
+    for (;;) {
+        struct pollfd fds[] = {
+            {.fd = guard.exec_fd, .events = POLLIN},
+            {.fd = guard.child_fd, .events = POLLIN},
+            {.fd = guard.timer_fd, .events = POLLIN},
+            {.fd = guard.link, .events = POLLIN},
+        };
+
+        poll(fds, 4, -1);
+        /* A command that ended in time ended in time, even if the timer is found due as well. */
+        if (fds[0].revents)
+            exec_settled(&guard);
+        if (fds[1].revents)
+            reap(&guard);
+        if (fds[2].revents)
+            timer_due(&guard);
+        if (fds[3].revents)
+            hear_keeper(&guard);
+    }
+}

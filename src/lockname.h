@@ -1,0 +1,31 @@
+/*
+ * The name a user gives a lock, and the znode path it stands for.
+ */
+#ifndef ZKFLOCK_LOCKNAME_H
+#define ZKFLOCK_LOCKNAME_H
+
+#include <stdbool.h>
+
+/* Where locks with a bare name live. */
+#define LOCKNAME_ROOT "/locks"
+
+/*
+ * The longest path taken, in bytes.  ZooKeeper would take more, but a contender's path has to fit
+ * into messages, an environment and a log line.
+ */
+#define LOCKNAME_MAX 1024
+
+/*
+ * Tells what is wrong with a znode path that starts with a slash, in words that follow its name
+ * ("has an empty part"); NULL if nothing is.  Chroots and locks are held to it.
+ */
+const char *lockname_path_fault(const char *path);
+
+/*
+ * Turns a lock's name into its path: "/a/b" stays, "b" becomes "/locks/b".  On success returns the
+ * path, to be freed by the caller; on a bad name NULL, with *fault the words that follow the name.
+ * Running out of memory ends the process.
+ */
+char *lockname_resolve(const char *name, const char **fault);
+
+#endif

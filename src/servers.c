@@ -1,0 +1,325 @@
+#include "servers.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "lockname.h"
+#include "log.h"
+#include "xalloc.h"
+
+struct host {
+    char *name;
+    char *port;
+};
+
+struct servers {
+    char *text;
+    char *chroot;
+    struct host *hosts;
+    size_t hosts_len;
+    char **addresses; /* "ADDRESS:PORT", the port last even for IPv6 */
+    size_t addresses_len;
+};
+
+/* ---- reading the connect string ---- */
+
+static bool valid_port(const char *port)
+{
+    size_t len = strlen(port);
+
+    if (len == 0 || len > 5 || strspn(port, "0123456789") != len)
+        return false;
+
+    long number = strtol(port, NULL, 10);
+
+    return number >= 1 && number <= 65535;
+}
+
+/* One HOST[:PORT]; returns a fault or NULL. */
+static char *parse_host(const char *text, struct host *host)
+{
+    const char *colon;
+
+    if (*text == '\0')
+        return xstrdup("a server's name is empty");
+    if (*text == '[') {
+        const char *end = strchr(text, ']');
+        struct in6_addr address;
+
+        if (!end || (end[1] != '\0' && end[1] != ':'))
+            return xasprintf("'%s' is not [IPV6-ADDRESS]:PORT", text);
+        host->name = xstrndup(text + 1, (size_t)(end - text - 1));
+        if (inet_pton(AF_INET6, host->name, &address) != 1)
+            return xasprintf("'%s' is not an IPv6 address", host->name);
+        colon = end[1] ? end + 1 : NULL;
+    } else {
+        colon = strchr(text, ':');
+        if (colon && strchr(colon + 1, ':'))
+            return xasprintf("'%s' has more than one colon; an IPv6 address is written in "
+                             "brackets: [::1]:2181",
+                             text);
+        host->name = xstrndup(text, colon ? (size_t)(colon - text) : strlen(text));
+        if (host->name[0] == '\0')
+            return xasprintf("'%s' names no host", text);
+    }
+    host->port = colon ? xstrdup(colon + 1) : xasprintf("%d", SERVERS_DEFAULT_PORT);
+    if (!valid_port(host->port))
+        return xasprintf("'%s' has no valid port: 1 to 65535", text);
+    return NULL;
+}
+
+struct servers *servers_parse(const char *text, char **fault)
+{
+    struct servers *servers = xcalloc(1, sizeof(*servers));
+    size_t list_len = strcspn(text, "/");
+    char *list = xstrndup(text, list_len);
+    char *rest = list;
+
+    *fault = NULL;
+    servers->text = xstrdup(text);
+    /* "host:2181/" is how some tools write "no chroot". */
+    servers->chroot = xstrdup(strcmp(text + list_len, "/") == 0 ? "" : text + list_len);
+    if (servers->chroot[0]) {
+        const char *wrong = lockname_path_fault(servers->chroot);
+
+        if (wrong)
+            *fault = xasprintf("the chroot '%s' %s", servers->chroot, wrong);
+    }
+    while (!*fault && rest) {
+        char *one = strsep(&rest, ",");
+
+        servers->hosts =
+            xreallocarray(servers->hosts, servers->hosts_len + 1, sizeof(servers->hosts[0]));
+        servers->hosts[servers->hosts_len] = (struct host){0};
+        *fault = parse_host(one, &servers->hosts[servers->hosts_len++]);
+    }
+    free(list);
+    if (*fault) {
+        servers_free(servers);
+        return NULL;
+    }
+    return servers;
+}
+
+const char *servers_text(const struct servers *servers)
+{
+    return servers->text;
+}
+
+const char *servers_chroot(const struct servers *servers)
+{
+    return servers->chroot;
+}
+
+/* ---- looking names up ---- */
+
+static void add_address(struct servers *servers, const char *address, const char *port)
+{
+    char *literal = xasprintf("%s:%s", address, port);
+
+    for (size_t i = 0; i < servers->addresses_len; i++) {
+        if (strcmp(servers->addresses[i], literal) == 0) {
+            free(literal);
+            return;
+        }
+    }
+    servers->addresses = xreallocarray(servers->addresses, servers->addresses_len + 1,
+                                       sizeof(servers->addresses[0]));
+    servers->addresses[servers->addresses_len++] = literal;
+}
+
+static bool add_literal(struct servers *servers, const struct host *host)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+
+    if (inet_pton(AF_INET, host->name, address) != 1 &&
+        inet_pton(AF_INET6, host->name, address) != 1)
+        return false;
+    add_address(servers, host->name, host->port);
+    return true;
+}
+
+/* A look-up in a thread of its own, since getaddrinfo(3) cannot be told how long it may take. */
+struct lookup {
+    char *name;
+    struct addrinfo *found;
+    int error;
+    int done_fd; /* the thread's own eventfd: a look-up given up on may still write to it */
+};
+
+static void *lookup_thread(void *argument)
+{
+    struct lookup *lookup = argument;
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    const uint64_t one = 1;
+
+    lookup->error = getaddrinfo(lookup->name, NULL, &hints, &lookup->found);
+    if (write(lookup->done_fd, &one, sizeof(one)) < 0)
+        abort();
+    return NULL;
+}
+
+static void lookup_free(struct lookup *lookup)
+{
+    if (lookup->found)
+        freeaddrinfo(lookup->found);
+    close(lookup->done_fd);
+    free(lookup->name);
+    free(lookup);
+}
+
+/*
+ * Returns 0 and adds what was found; or an error of getaddrinfo(3), EAI_SYSTEM with errno.
+ * EINTR: stop_fd became readable.  A look-up that takes too long is left to itself: the process
+ * is about to end.
+ */
+static int look_up(struct servers *servers, const struct host *host, int64_t deadline, int stop_fd)
+{
+    struct lookup *lookup = xcalloc(1, sizeof(*lookup));
+    pthread_t thread;
+
+    lookup->name = xstrdup(host->name);
+    lookup->done_fd = eventfd(0, EFD_CLOEXEC);
+
+    int error = lookup->done_fd < 0 ? errno : pthread_create(&thread, NULL, lookup_thread, lookup);
+
+    if (error) {
+        free(lookup->name);
+        free(lookup);
+        errno = error;
+        return EAI_SYSTEM;
+    }
+    pthread_detach(thread);
+
+    struct pollfd fds[] = {{.fd = lookup->done_fd, .events = POLLIN},
+                           {.fd = stop_fd, .events = POLLIN}};
+
+    poll(fds, 2, clock_poll_timeout(deadline));
+    if (!fds[0].revents) {
+        errno = fds[1].revents ? EINTR : ETIMEDOUT;
+        return EAI_SYSTEM;
+    }
+    error = lookup->error;
+    for (const struct addrinfo *ai = error ? NULL : lookup->found; ai; ai = ai->ai_next) {
+        char address[NI_MAXHOST];
+
+        if (getnameinfo(ai->ai_addr, ai->ai_addrlen, address, sizeof(address), NULL, 0,
+                        NI_NUMERICHOST) == 0 &&
+            !strchr(address, '%'))
+            add_address(servers, address, host->port);
+    }
+    lookup_free(lookup);
+    return error;
+}
+
+static size_t random_below(size_t bound)
+{
+    uint64_t value = 0;
+
+    if (getrandom(&value, sizeof(value), GRND_NONBLOCK) < 0)
+        value = (uint64_t)clock_now() + (uint64_t)getpid();
+    return (size_t)(value % bound);
+}
+
+/* Clients spread over the servers only if each starts somewhere else. */
+static void shuffle(struct servers *servers)
+{
+    for (size_t i = servers->addresses_len; i > 1; i--) {
+        size_t j = random_below(i);
+        char *swap = servers->addresses[i - 1];
+
+        servers->addresses[i - 1] = servers->addresses[j];
+        servers->addresses[j] = swap;
+    }
+}
+
+int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char **fault)
+{
+    char *failure = NULL;
+
+    *fault = NULL;
+    for (size_t i = 0; i < servers->hosts_len; i++) {
+        const struct host *host = &servers->hosts[i];
+
+        if (add_literal(servers, host))
+            continue;
+
+        int error = look_up(servers, host, deadline, stop_fd);
+
+        if (error == 0)
+            continue;
+        if (error == EAI_SYSTEM && errno == EINTR) {
+            free(failure);
+            return -1;
+        }
+
+        char *reason = xasprintf("cannot resolve the server name '%s': %s", host->name,
+                                 error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
+
+        if (failure)
+            log_warning("%s", failure);
+        free(failure);
+        failure = reason;
+    }
+    if (servers->addresses_len == 0) {
+        *fault = failure ? failure : xstrdup("the servers' names stand for no address");
+        return -1;
+    }
+    if (failure)
+        log_warning("%s", failure);
+    free(failure);
+    shuffle(servers);
+    return 0;
+}
+
+char *servers_connect_string(const struct servers *servers, unsigned int attempt)
+{
+    size_t count = servers->addresses_len;
+    size_t total = count | 1;
+    char *list = xstrdup("");
+
+    for (size_t i = 0; i < total; i++) {
+        char *longer = xasprintf("%s%s%s", list, i ? "," : "",
+                                 servers->addresses[(i + attempt) % count]);
+
+        free(list);
+        list = longer;
+    }
+
+    char *all = xasprintf("%s%s", list, servers->chroot);
+
+    free(list);
+    return all;
+}
+
+unsigned int servers_count(const struct servers *servers)
+{
+    return (unsigned int)servers->addresses_len;
+}
+
+void servers_free(struct servers *servers)
+{
+    if (!servers)
+        return;
+    for (size_t i = 0; i < servers->hosts_len; i++) {
+        free(servers->hosts[i].name);
+        free(servers->hosts[i].port);
+    }
+    for (size_t i = 0; i < servers->addresses_len; i++)
+        free(servers->addresses[i]);
+    free(servers->hosts);
+    free(servers->addresses);
+    free(servers->chroot);
+    free(servers->text);
+    free(servers);
+}

@@ -1,0 +1,48 @@
+/*
+ * The servers of an ensemble: "HOST:PORT,HOST:PORT,.../chroot" as users write it, resolved here.
+ *
+ * The client library is only ever given IP literals, and an odd number of them: with host names
+ * its I/O thread looks them up on every turn and spins when that fails, and with an even number
+ * it never tries half of them after a failure (ZOOKEEPER-2466).
+ */
+#ifndef ZKFLOCK_SERVERS_H
+#define ZKFLOCK_SERVERS_H
+
+#include <stdint.h>
+
+#define SERVERS_DEFAULT_PORT 2181
+
+struct servers;
+
+/*
+ * Reads a connect string.  A host without a port gets SERVERS_DEFAULT_PORT; an IPv6 address stands
+ * in brackets.  Returns a new object, or NULL and *fault, a sentence to be freed by the caller.
+ */
+struct servers *servers_parse(const char *text, char **fault);
+
+/* The connect string as the user wrote it, for messages. */
+const char *servers_text(const struct servers *servers);
+
+/* The chroot, "" if there is none. */
+const char *servers_chroot(const struct servers *servers);
+
+/*
+ * Looks every name up, until the deadline at the latest.  Names that cannot be resolved are warned
+ * of while others can be.  Starts a thread where there are names and not addresses alone, so fork
+ * before.  Returns 0, or -1 and *fault as above if not one address is known.  stop_fd, unless -1,
+ * ends the wait when it becomes readable: returns -1 with *fault NULL.
+ */
+int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char **fault);
+
+/*
+ * The resolved addresses as the client library wants them ("10.0.0.1:2181,::1:2181/chroot"), the
+ * list turned by attempt places so that each attempt starts with another server; to be freed.
+ */
+char *servers_connect_string(const struct servers *servers, unsigned int attempt);
+
+/* How many addresses were found. */
+unsigned int servers_count(const struct servers *servers);
+
+void servers_free(struct servers *servers);
+
+#endif

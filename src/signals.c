@@ -1,0 +1,104 @@
+#include "signals.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* What ends zkflock while it waits, and goes to the command while that runs. */
+static const int ending[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
+
+static const int others[] = {SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGCHLD};
+
+static bool contains(const int *list, size_t len, int number)
+{
+    for (size_t i = 0; i < len; i++)
+        if (list[i] == number)
+            return true;
+    return false;
+}
+
+bool signals_end(int number)
+{
+    return contains(ending, sizeof(ending) / sizeof(ending[0]), number);
+}
+
+bool signals_stop(int number)
+{
+    return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+}
+
+/* What a terminal sends, it sends to the command too, which is in the same process group. */
+bool signals_to_forward(const struct signals_received *received)
+{
+    switch (received->number) {
+    case SIGINT:
+    case SIGQUIT:
+    case SIGHUP:
+    case SIGTSTP:
+    case SIGCONT:
+    case SIGWINCH:
+        return !received->from_terminal;
+    case SIGTTIN:
+    case SIGTTOU:
+        return false;
+    default:
+        return signals_end(received->number);
+    }
+}
+
+int signals_block(sigset_t *old_mask, bool *ignored_child)
+{
+    struct sigaction old_child;
+    sigset_t blocked;
+
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+        sigaddset(&blocked, ending[i]);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        sigaddset(&blocked, others[i]);
+
+    int fd = signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
+
+    if (fd < 0)
+        return -1;
+    /* A write to a reader that is gone is no reason to die with a lock in hand. */
+    sigaddset(&blocked, SIGPIPE);
+    sigprocmask(SIG_BLOCK, &blocked, old_mask);
+    /* An ignored SIGCHLD, which is inherited, would have the kernel reap behind our back. */
+    sigaction(SIGCHLD, NULL, &old_child);
+    *ignored_child = old_child.sa_handler == SIG_IGN;
+    if (*ignored_child)
+        signal(SIGCHLD, SIG_DFL);
+    return fd;
+}
+
+bool signals_next(int fd, struct signals_received *received)
+{
+    struct signalfd_siginfo info;
+    ssize_t len;
+
+    do {
+        len = read(fd, &info, sizeof(info));
+    } while (len < 0 && errno == EINTR);
+    if (len != sizeof(info))
+        return false;
+    received->number = (int)info.ssi_signo;
+    received->from_terminal = info.ssi_code == SI_KERNEL;
+    return true;
+}
+
+/*
+ * Through the default action and not SIGSTOP: the kernel does not stop an orphaned process group
+ * for these signals, where nobody could continue it.
+ */
+void signals_stop_self(int number)
+{
+    sigset_t one;
+
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    raise(number);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    sigprocmask(SIG_BLOCK, &one, NULL);
+}

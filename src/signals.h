@@ -1,0 +1,37 @@
+/*
+ * Signals, taken from a descriptor in the keeper's loop.
+ */
+#ifndef ZKFLOCK_SIGNALS_H
+#define ZKFLOCK_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+struct signals_received {
+    int number;
+    bool from_terminal; /* sent by the kernel to the whole process group */
+};
+
+/*
+ * Blocks every signal that zkflock handles and everything that could end it unasked; gives the mask
+ * that was in force and whether SIGCHLD was ignored, which is undone.  To be called before the
+ * first thread.  Returns a descriptor for signals_next(), or -1 with errno.
+ */
+int signals_block(sigset_t *old_mask, bool *ignored_child);
+
+/* Takes the next signal; returns whether there was one. */
+bool signals_next(int fd, struct signals_received *received);
+
+/* Whether the command is to get this signal, and has not got it from the terminal already. */
+bool signals_to_forward(const struct signals_received *received);
+
+/* Whether the signal ends zkflock while it waits. */
+bool signals_end(int number);
+
+/* Whether the signal is one of job control that stops: TSTP, TTIN, TTOU. */
+bool signals_stop(int number);
+
+/* Stops this process with that signal, as its default action would; returns when continued. */
+void signals_stop_self(int number);
+
+#endif
