@@ -44,8 +44,8 @@ static int64_t unit_length(const char *unit)
         const char *name;
         int64_t length;
     } units[] = {
-        {"", CLOCK_S},        {"ms", CLOCK_MS},         {"s", CLOCK_S},
-        {"m", 60 * CLOCK_S},  {"h", 3600 * CLOCK_S},    {"d", 24 * 3600 * CLOCK_S},
+        {"", CLOCK_S},       {"ms", CLOCK_MS},      {"s", CLOCK_S},
+        {"m", 60 * CLOCK_S}, {"h", 3600 * CLOCK_S}, {"d", 24 * 3600 * CLOCK_S},
     };
 
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)

@@ -46,9 +46,9 @@ enum guard_report {
 struct guard_message {
     int32_t type;
     int32_t number;
-    int64_t lease_end; /* GO, EXTEND: see clock.h */
-    int64_t lease;     /* GO: its whole length, ns */
-    int64_t token;     /* GO */
+    int64_t lease_end;          /* GO, EXTEND: see clock.h */
+    int64_t lease;              /* GO: its whole length, ns */
+    int64_t token;              /* GO */
     char node[GUARD_NODE_SIZE]; /* GO; other messages end before it */
 };
 

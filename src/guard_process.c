@@ -64,8 +64,7 @@ struct guard_state {
 static void report(const struct guard_state *guard, enum guard_report type, int number)
 {
     const struct guard_message message = {.type = (int32_t)type, .number = number};
-    ssize_t sent =
-        send(guard->link, &message, offsetof(struct guard_message, node), MSG_NOSIGNAL);
+    ssize_t sent = send(guard->link, &message, offsetof(struct guard_message, node), MSG_NOSIGNAL);
 
     (void)sent; /* a keeper that is dead is noticed by the link */
 }

@@ -185,8 +185,7 @@ static int take_option(struct options *options, const char **servers, int option
     case OPT_SESSION_TIMEOUT:
         return parse_session_timeout(options, optarg);
     case 'v':
-        options->log_level =
-            options->log_level < LOG_LEVEL_INFO ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
+        options->log_level = options->log_level < LOG_LEVEL_INFO ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
         return 0;
     case 'q':
         options->log_level = LOG_LEVEL_ERROR;

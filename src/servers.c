@@ -289,8 +289,8 @@ char *servers_connect_string(const struct servers *servers, unsigned int attempt
     char *list = xstrdup("");
 
     for (size_t i = 0; i < total; i++) {
-        char *longer = xasprintf("%s%s%s", list, i ? "," : "",
-                                 servers->addresses[(i + attempt) % count]);
+        char *longer =
+            xasprintf("%s%s%s", list, i ? "," : "", servers->addresses[(i + attempt) % count]);
 
         free(list);
         list = longer;

@@ -1,4 +1,4 @@
-#include "session.h"
+#include "session_state.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -19,110 +19,10 @@
  */
 #define FIRST_PATIENCE (700 * CLOCK_MS)
 
-/*
- * A lone request to an idle ensemble now and then gets no answer until any other one reaches that
- * server, and the library does not ping while one is outstanding.  So one that has waited this
- * long gets a companion.
- */
-#define COMPANION_AFTER (500 * CLOCK_MS)
-
-/* Tags of users are not negative. */
-enum { TAG_COMPANION = -1 };
-
-/*
- * What came from the library: filled by its completion thread, then only touched by the owner.
- * A request is one of these from the start; its reply is filled in.
- */
-struct item {
-    struct item *next; /* in the queue */
-    struct item *older, *newer; /* requests under way; the owner's */
-    struct session *session;
-    struct session_event event;
-    char *path;
-    char *data;
-    char **children;
-    zoo_op_result_t *results;
-    int results_len;
-};
-
-struct session {
-    zhandle_t *handle;
-    const struct servers *servers;
-    int timeout_ms;
-    int event_fd;
-
-    pthread_mutex_t mutex; /* of the queue and of trouble */
-    struct item *head, **tail;
-    char trouble[128];
-
-    /* the owner's */
-    struct item *current; /* the event handed out last */
-    struct item *oldest, *newest;
-    bool connected;
-    int64_t disconnected_since;
-    unsigned int attempt;
-    bool established;        /* there was contact, so the library keeps the session */
-    int64_t attempt_until;   /* when to turn to another server */
-    int64_t companion_due;
-};
-
 bool session_rc_unknown(int rc)
 {
     return rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT || rc == ZSESSIONEXPIRED ||
            rc == ZCLOSING || rc == ZINVALIDSTATE || rc == ZSESSIONMOVED;
-}
-
-/* ---- the queue ---- */
-
-static void item_free(struct item *item)
-{
-    if (!item)
-        return;
-    for (size_t i = 0; i < item->event.children_len; i++)
-        free(item->children[i]);
-    free(item->children);
-    free(item->path);
-    free(item->data);
-    free(item->results);
-    free(item);
-}
-
-static struct item *item_new(struct session *session, enum session_event_type type)
-{
-    struct item *item = xcalloc(1, sizeof(*item));
-
-    item->session = session;
-    item->event.type = type;
-    return item;
-}
-
-static void push(struct item *item)
-{
-    struct session *session = item->session;
-    const uint64_t one = 1;
-
-    pthread_mutex_lock(&session->mutex);
-    item->next = NULL;
-    *session->tail = item;
-    session->tail = &item->next;
-    pthread_mutex_unlock(&session->mutex);
-    if (write(session->event_fd, &one, sizeof(one)) < 0)
-        abort(); /* cannot happen: the counter would have to reach 2^64 */
-}
-
-static struct item *pop(struct session *session)
-{
-    pthread_mutex_lock(&session->mutex);
-
-    struct item *item = session->head;
-
-    if (item) {
-        session->head = item->next;
-        if (!session->head)
-            session->tail = &session->head;
-    }
-    pthread_mutex_unlock(&session->mutex);
-    return item;
 }
 
 /* ---- in the library's threads ---- */
@@ -132,13 +32,13 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
     (void)handle;
     (void)path;
     if (type == ZOO_SESSION_EVENT)
-        push(item_new(context, state == ZOO_CONNECTED_STATE         ? SESSION_CONNECTED
-                               : state == ZOO_EXPIRED_SESSION_STATE ? SESSION_EXPIRED
-                                                                    : SESSION_DISCONNECTED));
+        item_push(item_new(context, state == ZOO_CONNECTED_STATE         ? SESSION_CONNECTED
+                                    : state == ZOO_EXPIRED_SESSION_STATE ? SESSION_EXPIRED
+                                                                         : SESSION_DISCONNECTED));
 }
 
 /* Watchers of znodes are told of the session's events too; those are on_session()'s. */
-static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context)
+void session_on_watch(zhandle_t *handle, int type, int state, const char *path, void *context)
 {
     (void)handle;
     (void)state;
@@ -149,78 +49,7 @@ static void on_watch(zhandle_t *handle, int type, int state, const char *path, v
 
     item->event.watch_type = type;
     item->path = xstrdup(path);
-    push(item);
-}
-
-static void finish(struct item *item, int rc, const struct Stat *stat)
-{
-    item->event.rc = rc;
-    if (stat && rc == ZOK)
-        item->event.stat = *stat;
-    push(item);
-}
-
-static void on_create(int rc, const char *path, const struct Stat *stat, const void *context)
-{
-    struct item *item = (struct item *)(uintptr_t)context;
-
-    if (rc == ZOK)
-        item->path = xstrdup(path);
-    finish(item, rc, stat);
-}
-
-static void on_data(int rc, const char *data, int len, const struct Stat *stat, const void *context)
-{
-    struct item *item = (struct item *)(uintptr_t)context;
-
-    if (rc == ZOK && len >= 0) {
-        item->event.data_len = (size_t)len;
-        item->data = xcalloc(1, (size_t)len + 1);
-        if (len > 0)
-            memcpy(item->data, data, (size_t)len);
-    }
-    finish(item, rc, stat);
-}
-
-static void on_children(int rc, const struct String_vector *names, const struct Stat *stat,
-                        const void *context)
-{
-    struct item *item = (struct item *)(uintptr_t)context;
-
-    if (rc == ZOK) {
-        item->event.children_len = (size_t)names->count;
-        item->children = xcalloc((size_t)names->count + 1, sizeof(item->children[0]));
-        for (int i = 0; i < names->count; i++)
-            item->children[i] = xstrdup(names->data[i]);
-    }
-    finish(item, rc, stat);
-}
-
-static void on_stat(int rc, const struct Stat *stat, const void *context)
-{
-    finish((struct item *)(uintptr_t)context, rc, stat);
-}
-
-static void on_string(int rc, const char *value, const void *context)
-{
-    (void)value;
-    finish((struct item *)(uintptr_t)context, rc, NULL);
-}
-
-static void on_void(int rc, const void *context)
-{
-    struct item *item = (struct item *)(uintptr_t)context;
-
-    /* Of a multi, the parts before the failed one say ZOK, those behind ZRUNTIMEINCONSISTENCY. */
-    for (int i = 0; rc != ZOK && i < item->results_len; i++) {
-        int err = item->results[i].err;
-
-        if (err != ZOK && err != ZRUNTIMEINCONSISTENCY) {
-            rc = err;
-            break;
-        }
-    }
-    finish(item, rc, NULL);
+    item_push(item);
 }
 
 /*
@@ -280,7 +109,6 @@ struct session *session_open(const struct servers *servers, int timeout_ms)
     session->servers = servers;
     session->timeout_ms = timeout_ms;
     session->disconnected_since = clock_now();
-    session->companion_due = CLOCK_NEVER;
     session->tail = &session->head;
     pthread_mutex_init(&session->mutex, NULL);
     session->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -304,18 +132,11 @@ static void drop_handle(struct session *session)
         zookeeper_close(session->handle);
     session->handle = NULL;
 
-    for (struct item *item = pop(session); item; item = pop(session)) {
+    for (struct item *item = item_pop(session); item; item = item_pop(session)) {
         if (item->event.type != SESSION_REPLY)
             item_free(item);
     }
-    while (session->oldest) {
-        struct item *item = session->oldest;
-
-        session->oldest = item->newer;
-        item_free(item);
-    }
-    session->newest = NULL;
-    session->companion_due = CLOCK_NEVER;
+    request_drop_all(session);
 }
 
 void session_reopen(struct session *session)
@@ -375,14 +196,6 @@ const char *session_trouble(struct session *session, char *buf, size_t size)
 
 /* ---- events, for the owner ---- */
 
-static void request_done(struct session *session, struct item *item)
-{
-    *(item->older ? &item->older->newer : &session->oldest) = item->newer;
-    *(item->newer ? &item->newer->older : &session->newest) = item->older;
-    session->companion_due = session->oldest ? session->oldest->event.sent + COMPANION_AFTER
-                                             : CLOCK_NEVER;
-}
-
 /* Returns whether the owner is to hear of it. */
 static bool note(struct session *session, struct item *item)
 {
@@ -399,8 +212,7 @@ static bool note(struct session *session, struct item *item)
     case SESSION_WATCH:
         return true;
     case SESSION_REPLY:
-        request_done(session, item);
-        return item->event.tag != TAG_COMPANION;
+        return request_done(session, item);
     }
     return false;
 }
@@ -408,7 +220,7 @@ static bool note(struct session *session, struct item *item)
 bool session_next_event(struct session *session, struct session_event *event)
 {
     for (;;) {
-        struct item *item = pop(session);
+        struct item *item = item_pop(session);
         uint64_t count;
 
         item_free(session->current);
@@ -441,93 +253,5 @@ int64_t session_tick(struct session *session)
         }
         return session->attempt_until;
     }
-    if (session->connected && now >= session->companion_due) {
-        session_exists(session, TAG_COMPANION, "/");
-        session->companion_due = now + COMPANION_AFTER;
-    }
-    return session->connected ? session->companion_due : CLOCK_NEVER;
-}
-
-/* ---- requests ---- */
-
-static struct item *request_new(struct session *session, int tag)
-{
-    struct item *item = item_new(session, SESSION_REPLY);
-
-    item->event.tag = tag;
-    item->event.sent = clock_now();
-    item->older = session->newest;
-    *(session->newest ? &session->newest->newer : &session->oldest) = item;
-    session->newest = item;
-    if (session->companion_due == CLOCK_NEVER)
-        session->companion_due = item->event.sent + COMPANION_AFTER;
-    return item;
-}
-
-/* rc is what the library said to the request; what it did not take is answered here. */
-static void request_sent(struct item *item, int rc)
-{
-    if (rc != ZOK)
-        finish(item, rc, NULL);
-}
-
-void session_create(struct session *session, int tag, const char *path, const char *data, int mode)
-{
-    struct item *item = request_new(session, tag);
-
-    request_sent(item, zoo_acreate2(session->handle, path, data, (int)strlen(data),
-                                    &ZOO_OPEN_ACL_UNSAFE, mode, on_create, item));
-}
-
-void session_get(struct session *session, int tag, const char *path, enum session_watch watch)
-{
-    struct item *item = request_new(session, tag);
-
-    request_sent(item, zoo_awget(session->handle, path,
-                                 watch == SESSION_SET_WATCH ? on_watch : NULL, session, on_data,
-                                 item));
-}
-
-void session_get_children(struct session *session, int tag, const char *path)
-{
-    struct item *item = request_new(session, tag);
-
-    request_sent(item, zoo_aget_children2(session->handle, path, 0, on_children, item));
-}
-
-void session_exists(struct session *session, int tag, const char *path)
-{
-    struct item *item = request_new(session, tag);
-
-    request_sent(item, zoo_aexists(session->handle, path, 0, on_stat, item));
-}
-
-void session_set(struct session *session, int tag, const char *path, const char *data)
-{
-    struct item *item = request_new(session, tag);
-
-    request_sent(item, zoo_aset(session->handle, path, data, (int)strlen(data), -1, on_stat, item));
-}
-
-void session_delete(struct session *session, int tag, const char *path)
-{
-    struct item *item = request_new(session, tag);
-
-    request_sent(item, zoo_adelete(session->handle, path, -1, on_void, item));
-}
-
-void session_sync(struct session *session, int tag, const char *path)
-{
-    struct item *item = request_new(session, tag);
-
-    request_sent(item, zoo_async(session->handle, path, on_string, item));
-}
-
-void session_multi(struct session *session, int tag, const zoo_op_t *ops, int count)
-{
-    struct item *item = request_new(session, tag);
-
-    item->results = xcalloc((size_t)count, sizeof(item->results[0]));
-    item->results_len = count;
-    request_sent(item, zoo_amulti(session->handle, count, ops, item->results, on_void, item));
+    return session->connected ? request_accompany(session) : CLOCK_NEVER;
 }

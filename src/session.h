@@ -3,8 +3,8 @@
  *
  *     session_open()                        connects, in the background
  *     poll on session_fd(), then session_next_event() until it returns false
- *     session_get(), session_multi(), ...   ask; each answer is one SESSION_REPLY with the tag given
- *     session_close()
+ *     session_get(), session_multi(), ...   ask; each answer is one SESSION_REPLY with the tag
+ * given session_close()
  *
  * All calls are made by one thread, the owner's; the client library's two threads only fill the
  * queue.  Requests are answered in the order in which they were sent (ZooKeeper's FIFO order of a

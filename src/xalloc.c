@@ -48,3 +48,9 @@ char *xasprintf(const char *format, ...)
     va_end(args);
     return checked(text);
 }
+
+void xreplace(char **place, char *text)
+{
+    free(*place);
+    *place = text;
+}

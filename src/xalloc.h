@@ -14,4 +14,7 @@ char *xstrdup(const char *text);
 char *xstrndup(const char *text, size_t len);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Frees what *place points to and puts text there instead, which may be NULL. */
+void xreplace(char **place, char *text);
+
 #endif

@@ -1,0 +1,80 @@
+#include "lock_state.h"
+
+#include <inttypes.h>
+
+#include "clock.h"
+#include "log.h"
+
+/* Without the right to write to the lock's znode: the next holder will wait as this one did. */
+void count_forbidden(struct lock *lock)
+{
+    log_warning("not permitted to write to %s, so departures are not counted there and every "
+                "holder waits %" PRId64 " s for the one before",
+                lock->path, lock->record.lease_ms / 1000);
+    lock->record_state = RECORD_BROKEN;
+}
+
+/*
+ * First in the queue, proven, and the census was read behind the proof: may the command start?
+ * Rule: after L, counted from the receipt of the first census, the one who is first and exclusive
+ * squares whatever it finds; nobody behind it ever held.
+ */
+void count_consider(struct lock *lock)
+{
+    uint32_t vanished = 0;
+
+    if (lock->record_state == RECORD_OURS) {
+        vanished = recipe_vanished(lock->census, lock->record.base);
+        if (vanished == 0) {
+            lock_enter_held(lock);
+            return;
+        }
+        if (!recipe_plausible(vanished)) {
+            log_warning("the departure count of %s cannot be right: has somebody written to it? "
+                        "Every holder waits %" PRId64 " s for it; see --remove",
+                        lock->path, lock->record.lease_ms / 1000);
+            lock->record_state = RECORD_BROKEN;
+        }
+    }
+    if (!lock->settled) {
+        char span[CLOCK_FORMAT_SIZE];
+
+        lock->step = STEP_NONE;
+        lock->phase = LOCK_SETTLING;
+        if (lock->settled_at == CLOCK_NEVER)
+            lock->settled_at = lock->received + lock_lease(lock);
+        log_info("%s: %s; its command may run for %s more", lock->path,
+                 lock->record_state == RECORD_OURS ? "a contender vanished"
+                                                   : "earlier holders are not known",
+                 clock_format(lock->settled_at - clock_now(), span));
+    } else if (lock->record_state == RECORD_OURS) {
+        step_square(lock, vanished);
+    } else if (lock->record_state == RECORD_NONE) {
+        step_adopt(lock);
+    } else {
+        lock_enter_held(lock);
+    }
+}
+
+/* SQUARE or ADOPT: of a lock that changed meanwhile everything is read again. */
+void count_written(struct lock *lock)
+{
+    int rc = lock->rc[TAG_MULTI];
+    bool all = lock->step == STEP_ADOPT ||
+               recipe_vanished(lock->census, lock->record.base) <= LOCK_SQUARE_MAX;
+
+    if (rc == ZOK) {
+        lock->record_state = RECORD_OURS;
+        if (all)
+            lock_enter_held(lock);
+        else
+            step_prove(lock);
+    } else if (rc == ZNOAUTH) {
+        count_forbidden(lock);
+        step_prove(lock);
+    } else if (rc == ZBADVERSION || rc == ZNONODE) {
+        step_prove(lock);
+    } else {
+        leave_because_rc(lock, rc, "write to", lock->path);
+    }
+}

@@ -1,0 +1,103 @@
+#include "lock_state.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "clock.h"
+#include "contender.h"
+#include "log.h"
+#include "xalloc.h"
+
+void flight_take_off(struct lock *lock, enum step step, unsigned int requests)
+{
+    lock->step = step;
+    lock->pending = requests;
+    lock->unknown = lock->retry = false;
+    lock->ancestor_rc = ZOK;
+    memset(lock->rc, 0, sizeof(lock->rc));
+    lock->sent = clock_now();
+}
+
+/* The names in the list live only as long as the event: what is needed of them is kept. */
+static void note_children(struct lock *lock, const struct session_event *event)
+{
+    const char *own = lock->node ? strrchr(lock->node, '/') + 1 : NULL;
+    int32_t sequence;
+
+    lock->place = (struct recipe_place){0};
+    for (size_t i = 0; !own && i < event->children_len; i++)
+        if (strstr(event->children[i], lock->guid) &&
+            recipe_sequence(event->children[i], &sequence))
+            own = event->children[i];
+    if (!own)
+        return;
+    if (!lock->node)
+        lock->node = xasprintf("%s/%s", lock->path, own);
+    lock->place = recipe_place(event->children, event->children_len, own);
+    if (lock->place.predecessor)
+        xreplace(&lock->predecessor, xasprintf("%s/%s", lock->path, lock->place.predecessor));
+}
+
+static void note_parent(struct lock *lock, const struct session_event *event)
+{
+    struct record record;
+
+    lock->census = (struct recipe_census){.version = event->stat.version,
+                                          .cversion = event->stat.cversion,
+                                          .children = event->stat.numChildren};
+    if (record_decode(event->data, event->data_len, &record)) {
+        /* What was once found out to be wrong stays so: this process counts no longer. */
+        if (lock->record_state == RECORD_BROKEN)
+            return;
+        if (record.lease_ms != lock->record.lease_ms)
+            log_info("%s has a lease of %" PRId64 " ms, which is used here", lock->path,
+                     record.lease_ms);
+        lock->record = record;
+        lock->record_state = RECORD_OURS;
+    } else if (event->data_len == 0) {
+        lock->record_state = RECORD_NONE;
+    } else {
+        lock->record_state = RECORD_BROKEN;
+        if (lock->phase != LOCK_LEAVING && !lock->failure)
+            leave_because(
+                lock, EXITCODE_CONFIG,
+                "%s holds %zu bytes that are not zkflock's: it is no lock; choose another LOCK",
+                lock->path, event->data_len);
+    }
+}
+
+void flight_note_answer(struct lock *lock, const struct session_event *event)
+{
+    lock->rc[event->tag] = event->rc;
+    switch (event->tag) {
+    case TAG_ANCESTOR:
+        /* Those above the lock may exist, and be out of our rights; the last answer tells. */
+        if (lock->ancestor_rc == ZOK && event->rc != ZNODEEXISTS)
+            lock->ancestor_rc = event->rc;
+        break;
+    case TAG_CREATE:
+        if (event->rc == ZOK) {
+            xreplace(&lock->node, xasprintf("%s/%s", lock->path, strrchr(event->path, '/') + 1));
+            lock->czxid = event->stat.czxid;
+        }
+        break;
+    case TAG_CHILDREN:
+        if (event->rc == ZOK)
+            note_children(lock, event);
+        break;
+    case TAG_PARENT:
+        if (event->rc == ZOK)
+            note_parent(lock, event);
+        break;
+    case TAG_OWN:
+        if (event->rc == ZOK)
+            lock->czxid = event->stat.czxid;
+        break;
+    case TAG_PREDECESSOR:
+        if (event->rc == ZOK)
+            lock->predecessor_holds = contender_holds_exclusively(event->data, event->data_len);
+        break;
+    default:
+        break;
+    }
+}

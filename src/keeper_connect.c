@@ -1,0 +1,89 @@
+#include "keeper_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "lease.h"
+#include "log.h"
+
+/* Connecting in silence for longer than this is told to a person at a terminal. */
+#define SILENCE_BEFORE_NEWS (2 * CLOCK_S)
+
+static int resolve(struct keeper *keeper, int64_t deadline)
+{
+    char *fault;
+
+    while (servers_resolve(keeper->options->servers, deadline, keeper->signal_fd, &fault) < 0) {
+        if (fault) {
+            log_error("%s", fault);
+            free(fault);
+            return EXITCODE_UNREACHABLE;
+        }
+        keeper_take_signals(keeper);
+        if (keeper->ended_by)
+            return keeper_ended_by_signal(keeper);
+    }
+    return 0;
+}
+
+static int unreachable(const struct keeper *keeper)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    char trouble[128];
+    const char *why = session_trouble(keeper->session, trouble, sizeof(trouble));
+
+    log_error("no server reachable at %s within %s%s%s; check --servers (or $ZKFLOCK_SERVERS) and "
+              "that ZooKeeper runs there",
+              servers_text(keeper->options->servers),
+              clock_format(keeper->options->connect_timeout, span), why ? ": " : "",
+              why ? why : "");
+    return EXITCODE_UNREACHABLE;
+}
+
+static void tell_of_silence(const struct keeper *keeper)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    char trouble[128];
+    const char *why = session_trouble(keeper->session, trouble, sizeof(trouble));
+
+    log_notice("no answer from %s yet%s%s; trying for %s", servers_text(keeper->options->servers),
+               why ? ": " : "", why ? why : "",
+               clock_format(keeper->options->connect_timeout, span));
+}
+
+int keeper_connect(struct keeper *keeper)
+{
+    int64_t deadline = clock_add(keeper->started_at, keeper->options->connect_timeout);
+    int64_t news_at = keeper->started_at + SILENCE_BEFORE_NEWS;
+    int status = resolve(keeper, deadline);
+
+    if (status)
+        return status;
+    if (!isatty(STDERR_FILENO))
+        news_at = CLOCK_NEVER;
+    keeper->session = session_open(keeper->options->servers, keeper->options->session_timeout_ms);
+    if (!keeper->session) {
+        log_error("cannot start the ZooKeeper client: %s", strerror(errno));
+        return EXITCODE_OSERR;
+    }
+    keeper->lock = lock_new(keeper->session, keeper->options->lock, LEASE_DEFAULT_MS);
+    while (!session_connected(keeper->session)) {
+        int64_t now = clock_now();
+
+        if (keeper->guard_dead)
+            return keeper_guard_died();
+        if (keeper->ended_by)
+            return keeper_ended_by_signal(keeper);
+        if (now >= deadline)
+            return unreachable(keeper);
+        if (now >= news_at) {
+            tell_of_silence(keeper);
+            news_at = CLOCK_NEVER;
+        }
+        keeper_pump(keeper, clock_earlier(deadline, news_at));
+    }
+    return 0;
+}

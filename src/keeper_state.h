@@ -1,0 +1,56 @@
+/*
+ * The inside of struct keeper, shared by the files that make up the keeper:
+ *
+ *     keeper.c          start, the events of all sources, and the end
+ *     keeper_connect.c  from the servers' names to a session
+ *     keeper_acquire.c  from the session to the lock
+ *     keeper_run.c      the command under the lock
+ */
+#ifndef ZKFLOCK_KEEPER_STATE_H
+#define ZKFLOCK_KEEPER_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "guard.h"
+#include "keeper.h"
+#include "lock.h"
+#include "session.h"
+
+struct keeper {
+    const struct options *options;
+    const struct command *command;
+    int64_t started_at;
+    int signal_fd;
+    int ended_by; /* the signal that ends zkflock before the command runs; 0: none */
+    bool running;
+    bool lost;
+
+    struct guard guard;
+    bool guard_dead;
+
+    struct session *session;
+    struct lock *lock;
+
+    /* what the guard told of the command */
+    bool exited;
+    int wait_status;
+    int exec_error;
+    bool lease_over;
+    bool tree_empty;
+};
+
+/*
+ * Waits for what comes from the session, the guard and the kernel, and takes it in; returns when
+ * something came, at the deadline, or before.
+ */
+void keeper_pump(struct keeper *keeper, int64_t deadline);
+
+/* Takes in all signals that have come, without waiting. */
+void keeper_take_signals(struct keeper *keeper);
+
+/* Ends that several phases share: each says why and returns the exit status. */
+int keeper_ended_by_signal(const struct keeper *keeper);
+int keeper_guard_died(void);
+
+#endif

@@ -1,0 +1,96 @@
+#include "lock_state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "log.h"
+
+void leave_done(struct lock *lock)
+{
+    lock_forget_place(lock);
+    lock->step = STEP_NONE;
+    lock->phase = LOCK_LEFT;
+}
+
+/* Waits for the flight under way; its landing comes back here. */
+void leave_begin(struct lock *lock)
+{
+    if (lock->phase == LOCK_LEFT || lock->phase == LOCK_LOST)
+        return;
+    lock->phase = LOCK_LEAVING;
+    if (lock->pending || lock->retry || lock->step == STEP_LEAVE)
+        return;
+    if (!lock->node)
+        leave_done(lock);
+    else if (lock->record_state == RECORD_UNKNOWN)
+        step_read_version(lock);
+    else
+        step_leave(lock);
+}
+
+/* Ends the attempt: gives back what there is, and says why. */
+void leave_because(struct lock *lock, enum exitcode code, const char *format, ...)
+{
+    va_list args;
+
+    if (!lock->failure) {
+        lock->failure = code;
+        va_start(args, format);
+        if (vasprintf(&lock->failure_text, format, args) < 0)
+            lock->failure_text = NULL;
+        va_end(args);
+    }
+    lock->leaving = true;
+    leave_begin(lock);
+}
+
+/* For an answer that no step knows what to do with. */
+void leave_because_rc(struct lock *lock, int rc, const char *what, const char *path)
+{
+    switch (rc) {
+    case ZNOAUTH:
+        leave_because(
+            lock, EXITCODE_NOPERM,
+            "not permitted to %s %s: its ACL has to give this client READ, WRITE, CREATE and "
+            "DELETE",
+            what, path);
+        break;
+    case ZNOCHILDRENFOREPHEMERALS:
+        leave_because(lock, EXITCODE_CONFIG,
+                      "cannot %s %s: an ephemeral znode stands in the way; choose another LOCK",
+                      what, path);
+        break;
+    case ZNOTREADONLY:
+        leave_because(lock, EXITCODE_UNREACHABLE, "cannot %s %s: the server has lost its ensemble",
+                      what, path);
+        break;
+    default:
+        leave_because(lock, EXITCODE_INTERNAL, "cannot %s %s: %s (ZooKeeper error %d)", what, path,
+                      zerror(rc), rc);
+    }
+}
+
+void leave_version_read(struct lock *lock)
+{
+    if (lock->rc[TAG_PARENT] == ZNONODE)
+        leave_done(lock);
+    else
+        step_leave(lock);
+}
+
+void leave_answered(struct lock *lock)
+{
+    int rc = lock->record_state == RECORD_OURS ? lock->rc[TAG_MULTI] : lock->rc[TAG_DELETE];
+
+    if (rc == ZOK || rc == ZNONODE) {
+        leave_done(lock);
+    } else if (rc == ZBADVERSION) {
+        step_read_version(lock);
+    } else if (lock->record_state == RECORD_OURS) {
+        count_forbidden(lock);
+        step_leave(lock);
+    } else {
+        log_warning("cannot delete %s: %s; it goes with the session", lock->node, zerror(rc));
+        leave_done(lock);
+    }
+}

@@ -1,0 +1,260 @@
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "session_state.h"
+#include "xalloc.h"
+
+/*
+ * A lone request to an idle ensemble now and then gets no answer until any other one reaches that
+ * server, and the library does not ping while one is outstanding.  So one that has waited this
+ * long gets a companion.
+ */
+#define COMPANION_AFTER (500 * CLOCK_MS)
+
+/* Tags of users are not negative. */
+enum { TAG_COMPANION = -1 };
+
+/* ---- the queue ---- */
+
+void item_free(struct item *item)
+{
+    if (!item)
+        return;
+    for (size_t i = 0; i < item->event.children_len; i++)
+        free(item->children[i]);
+    free(item->children);
+    free(item->path);
+    free(item->data);
+    free(item->results);
+    free(item);
+}
+
+struct item *item_new(struct session *session, enum session_event_type type)
+{
+    struct item *item = xcalloc(1, sizeof(*item));
+
+    item->session = session;
+    item->event.type = type;
+    return item;
+}
+
+void item_push(struct item *item)
+{
+    struct session *session = item->session;
+    const uint64_t one = 1;
+
+    pthread_mutex_lock(&session->mutex);
+    item->next = NULL;
+    *session->tail = item;
+    session->tail = &item->next;
+    pthread_mutex_unlock(&session->mutex);
+    if (write(session->event_fd, &one, sizeof(one)) < 0)
+        abort(); /* cannot happen: the counter would have to reach 2^64 */
+}
+
+struct item *item_pop(struct session *session)
+{
+    pthread_mutex_lock(&session->mutex);
+
+    struct item *item = session->head;
+
+    if (item) {
+        session->head = item->next;
+        if (!session->head)
+            session->tail = &session->head;
+    }
+    pthread_mutex_unlock(&session->mutex);
+    return item;
+}
+
+/* ---- answers, in the library's completion thread ---- */
+
+static void finish(struct item *item, int rc, const struct Stat *stat)
+{
+    item->event.rc = rc;
+    if (stat && rc == ZOK)
+        item->event.stat = *stat;
+    item_push(item);
+}
+
+static void on_create(int rc, const char *path, const struct Stat *stat, const void *context)
+{
+    struct item *item = (struct item *)(uintptr_t)context;
+
+    if (rc == ZOK)
+        item->path = xstrdup(path);
+    finish(item, rc, stat);
+}
+
+static void on_data(int rc, const char *data, int len, const struct Stat *stat, const void *context)
+{
+    struct item *item = (struct item *)(uintptr_t)context;
+
+    if (rc == ZOK && len >= 0) {
+        item->event.data_len = (size_t)len;
+        item->data = xcalloc(1, (size_t)len + 1);
+        if (len > 0)
+            memcpy(item->data, data, (size_t)len);
+    }
+    finish(item, rc, stat);
+}
+
+static void on_children(int rc, const struct String_vector *names, const struct Stat *stat,
+                        const void *context)
+{
+    struct item *item = (struct item *)(uintptr_t)context;
+
+    if (rc == ZOK) {
+        item->event.children_len = (size_t)names->count;
+        item->children = xcalloc((size_t)names->count + 1, sizeof(item->children[0]));
+        for (int i = 0; i < names->count; i++)
+            item->children[i] = xstrdup(names->data[i]);
+    }
+    finish(item, rc, stat);
+}
+
+static void on_stat(int rc, const struct Stat *stat, const void *context)
+{
+    finish((struct item *)(uintptr_t)context, rc, stat);
+}
+
+static void on_string(int rc, const char *value, const void *context)
+{
+    (void)value;
+    finish((struct item *)(uintptr_t)context, rc, NULL);
+}
+
+static void on_void(int rc, const void *context)
+{
+    struct item *item = (struct item *)(uintptr_t)context;
+
+    /* Of a multi, the parts before the failed one say ZOK, those behind ZRUNTIMEINCONSISTENCY. */
+    for (int i = 0; rc != ZOK && i < item->results_len; i++) {
+        int err = item->results[i].err;
+
+        if (err != ZOK && err != ZRUNTIMEINCONSISTENCY) {
+            rc = err;
+            break;
+        }
+    }
+    finish(item, rc, NULL);
+}
+
+/* ---- requests ---- */
+
+static struct item *request_new(struct session *session, int tag)
+{
+    struct item *item = item_new(session, SESSION_REPLY);
+
+    item->event.tag = tag;
+    item->event.sent = clock_now();
+    item->older = session->newest;
+    *(session->newest ? &session->newest->newer : &session->oldest) = item;
+    session->newest = item;
+    return item;
+}
+
+bool request_done(struct session *session, struct item *item)
+{
+    *(item->older ? &item->older->newer : &session->oldest) = item->newer;
+    *(item->newer ? &item->newer->older : &session->newest) = item->older;
+    return item->event.tag != TAG_COMPANION;
+}
+
+void request_drop_all(struct session *session)
+{
+    while (session->oldest) {
+        struct item *item = session->oldest;
+
+        session->oldest = item->newer;
+        item_free(item);
+    }
+    session->newest = NULL;
+}
+
+int64_t request_accompany(struct session *session)
+{
+    if (!session->oldest)
+        return CLOCK_NEVER;
+
+    int64_t now = clock_now();
+    int64_t since = session->oldest->event.sent;
+
+    if (since < session->last_companion)
+        since = session->last_companion;
+    if (now < since + COMPANION_AFTER)
+        return since + COMPANION_AFTER;
+    session->last_companion = now;
+    session_exists(session, TAG_COMPANION, "/");
+    return now + COMPANION_AFTER;
+}
+
+/* rc is what the library said to the request; what it did not take is answered here. */
+static void request_sent(struct item *item, int rc)
+{
+    if (rc != ZOK)
+        finish(item, rc, NULL);
+}
+
+void session_create(struct session *session, int tag, const char *path, const char *data, int mode)
+{
+    struct item *item = request_new(session, tag);
+
+    request_sent(item, zoo_acreate2(session->handle, path, data, (int)strlen(data),
+                                    &ZOO_OPEN_ACL_UNSAFE, mode, on_create, item));
+}
+
+void session_get(struct session *session, int tag, const char *path, enum session_watch watch)
+{
+    struct item *item = request_new(session, tag);
+
+    request_sent(item, zoo_awget(session->handle, path,
+                                 watch == SESSION_SET_WATCH ? session_on_watch : NULL, session,
+                                 on_data, item));
+}
+
+void session_get_children(struct session *session, int tag, const char *path)
+{
+    struct item *item = request_new(session, tag);
+
+    request_sent(item, zoo_aget_children2(session->handle, path, 0, on_children, item));
+}
+
+void session_exists(struct session *session, int tag, const char *path)
+{
+    struct item *item = request_new(session, tag);
+
+    request_sent(item, zoo_aexists(session->handle, path, 0, on_stat, item));
+}
+
+void session_set(struct session *session, int tag, const char *path, const char *data)
+{
+    struct item *item = request_new(session, tag);
+
+    request_sent(item, zoo_aset(session->handle, path, data, (int)strlen(data), -1, on_stat, item));
+}
+
+void session_delete(struct session *session, int tag, const char *path)
+{
+    struct item *item = request_new(session, tag);
+
+    request_sent(item, zoo_adelete(session->handle, path, -1, on_void, item));
+}
+
+void session_sync(struct session *session, int tag, const char *path)
+{
+    struct item *item = request_new(session, tag);
+
+    request_sent(item, zoo_async(session->handle, path, on_string, item));
+}
+
+void session_multi(struct session *session, int tag, const zoo_op_t *ops, int count)
+{
+    struct item *item = request_new(session, tag);
+
+    item->results = xcalloc((size_t)count, sizeof(item->results[0]));
+    item->results_len = count;
+    request_sent(item, zoo_amulti(session->handle, count, ops, item->results, on_void, item));
+}

@@ -1,0 +1,74 @@
+/*
+ * The inside of struct session, shared by session.c, which keeps the session alive, and request.c,
+ * which asks and queues what comes back.
+ */
+#ifndef ZKFLOCK_SESSION_STATE_H
+#define ZKFLOCK_SESSION_STATE_H
+
+#include <pthread.h>
+
+#include "session.h"
+
+/*
+ * What came from the library: filled by its completion thread, then only touched by the owner.
+ * A request is one of these from the start; its reply is filled in.
+ */
+struct item {
+    struct item *next;          /* in the queue */
+    struct item *older, *newer; /* requests under way; the owner's */
+    struct session *session;
+    struct session_event event;
+    char *path;
+    char *data;
+    char **children;
+    zoo_op_result_t *results;
+    int results_len;
+};
+
+struct session {
+    zhandle_t *handle;
+    const struct servers *servers;
+    int timeout_ms;
+    int event_fd;
+
+    pthread_mutex_t mutex; /* of the queue and of trouble */
+    struct item *head, **tail;
+    char trouble[128];
+
+    /* the owner's */
+    struct item *current; /* the event handed out last */
+    struct item *oldest, *newest;
+    bool connected;
+    int64_t disconnected_since;
+    unsigned int attempt;
+    bool established;      /* there was contact, so the library keeps the session */
+    int64_t attempt_until; /* when to turn to another server */
+    int64_t last_companion;
+};
+
+/* An empty event; item_push() hands it over to the owner.  Any thread. */
+struct item *item_new(struct session *session, enum session_event_type type);
+void item_push(struct item *item);
+
+/* The oldest event that was pushed, now the caller's; NULL if there is none. */
+struct item *item_pop(struct session *session);
+
+/* NULL is allowed. */
+void item_free(struct item *item);
+
+/* Takes an answered request off the list of those under way; returns whether it was a user's. */
+bool request_done(struct session *session, struct item *item);
+
+/*
+ * Sends a companion to a request that has waited too long for its answer; returns when to call
+ * again, CLOCK_NEVER while no request is under way.
+ */
+int64_t request_accompany(struct session *session);
+
+/* An armed watcher, for request.c: what it hears becomes SESSION_WATCH. */
+void session_on_watch(zhandle_t *handle, int type, int state, const char *path, void *context);
+
+/* Forgets all requests under way; the library's threads have ended. */
+void request_drop_all(struct session *session);
+
+#endif

@@ -1,0 +1,101 @@
+# Loaded by every test file.  Each test gets a lock of its own, $LOCK, on the standalone server,
+# and ends by showing that no process and no contender is left.
+
+export BATS_LIB_PATH=${BATS_LIB_PATH:-/usr/lib/bats}
+bats_load_library bats-support
+bats_load_library bats-assert
+bats_load_library bats-file
+
+TESTS_DIR=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+PATH=${ZKFLOCK_BUILD:?set by tests/check}:$TESTS_DIR/tools:$PATH
+
+setup() {
+  ONE=$(cat "$SUITE_DIR/one/servers")
+  THREE=$(cat "$SUITE_DIR/three/servers")
+  export ZKFLOCK_SERVERS=$ONE
+  export SHELL=/bin/sh
+  LOCK=/t/$BATS_SUITE_TEST_NUMBER
+  # Whatever a test starts carries this mark, wherever it goes.
+  export ZKFLOCK_TEST_MARK=mark-$$-$BATS_SUITE_TEST_NUMBER
+  cd "$BATS_TEST_TMPDIR"
+}
+
+teardown() {
+  local left
+  left=$(await_no_process 5) || fail "processes are left: $left"
+  left=$(zk "$ONE" leftovers 5) || fail "contenders are left: $left"
+}
+
+# The pids of everything this test started that still runs, but for the shells of the test itself.
+marked_processes() {
+  local environ pid
+  for environ in $(grep -lsz "^ZKFLOCK_TEST_MARK=$ZKFLOCK_TEST_MARK\$" /proc/[0-9]*/environ); do
+    pid=${environ//[!0-9]/}
+    case $(cat "/proc/$pid/comm" 2>/dev/null) in
+    "" | bash | bats* | grep | cat) ;;
+    *) echo "$pid" ;;
+    esac
+  done
+}
+
+await_no_process() { # await_no_process SECONDS
+  local deadline=$((SECONDS + $1)) pids
+  while pids=$(marked_processes) && [ -n "$pids" ]; do
+    if [ "$SECONDS" -gt "$deadline" ]; then
+      # shellcheck disable=SC2086 # a list of pids
+      ps -o pid,ppid,stat,args -p $pids
+      # shellcheck disable=SC2086
+      kill -KILL $pids
+      return 1
+    fi
+    sleep 0.02
+  done
+}
+
+# Polls until the command succeeds; fails after 20 s, or after $PATIENCE.
+eventually() {
+  local deadline=$((SECONDS + ${PATIENCE:-20}))
+  until "$@"; do
+    [ "$SECONDS" -le "$deadline" ] || fail "did not come true in time: $*"
+    sleep 0.02
+  done
+}
+
+contains() { grep -qsF -- "$2" "$1"; } # contains FILE TEXT
+lines() { [ "$(wc -l <"$1")" -eq "$2" ]; } # lines FILE N
+gone() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; } # gone PID; a zombie is
+in_state() { [ "$(ps -o state= -p "$1")" = "$2" ]; } # in_state PID LETTER
+
+# Runs zkflock in the background, with bats' own descriptors closed; its pid in $!.
+background() {
+  zkflock "$@" 3>&- 4>&- &
+}
+
+# hold LOCK FILE: takes the lock in the background and holds it until FILE is made; pid in $holder.
+hold() {
+  # shellcheck disable=SC2016 # for the inner shell
+  background "$1" sh -c 'touch "$1.held"; until [ -e "$1" ]; do sleep 0.02; done' hold "$2"
+  holder=$!
+  eventually test -e "$2.held"
+}
+
+# wait_in_line LOG ARG...: a zkflock in the background that waits in the queue; pid in $waiter.
+wait_in_line() {
+  local log=$1
+  shift
+  background -v "$@" 2>"$log"
+  waiter=$!
+  eventually contains "$log" "waiting for"
+}
+
+nothing_left_of() { # nothing_left_of LOCK
+  run -0 zk "$ONE" ls "$1"
+  assert_output ""
+}
+
+# ends_with STATUS PID: waits for a background process of this shell.
+ends_with() {
+  local status=0
+  wait "$2" || status=$?
+  assert_equal "$status" "$1"
+}

@@ -1,0 +1,171 @@
+# The lock itself: exclusion, order, no herd, what is left behind.
+
+load helper
+
+increment='read -r n <"$1"; echo $((n + 1)) >"$1"'
+
+@test "1000 increments by 20 concurrent loops: none lost" {
+  echo 0 >counter
+  for _ in $(seq 20); do
+    (
+      for _ in $(seq 50); do
+        zkflock "$LOCK" sh -c "$increment" sh counter || echo "status $?" >>failures
+      done
+    ) 3>&- 4>&- &
+  done
+  wait
+  assert_not_exist failures
+  assert_equal "$(cat counter)" 1000
+  # Every one of them left counted: created = departed = version.
+  run -0 zk "$ONE" stat "$LOCK"
+  assert_output --regexp '^1000 2000 0 0 '
+}
+
+@test "the judge can see: without the lock the same loops lose updates" {
+  echo 0 >counter
+  for _ in $(seq 20); do
+    (for _ in $(seq 50); do sh -c "$increment" sh counter; done) 2>/dev/null 3>&- 4>&- &
+  done
+  wait
+  refute [ "$(cat counter)" = 1000 ]
+}
+
+watches() { # how many fired, on deletions or changes
+  zk "$ONE" mntr "zk_${2:-sum}_node_$1_watch_count"
+}
+
+armed() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq "$1" ]; }
+
+@test "50 waiters are served in the order of their arrival, one woken by each release" {
+  hold "$LOCK" release
+  for i in $(seq 50); do
+    # shellcheck disable=SC2016
+    wait_in_line "log.$i" "$LOCK" sh -c 'echo "$1" >>served; until [ -e go ]; do sleep 0.02; done' \
+      sh "$i"
+  done
+  eventually armed 50
+  deleted=$(watches deleted)
+  changed=$(watches changed)
+  touch release
+  eventually test -e served
+  eventually armed 49
+  # The release woke the first waiter; its mark as the holder was told to the one behind it.
+  assert_equal $(($(watches deleted) - deleted)) 1
+  assert_equal $(($(watches changed) - changed)) 1
+  touch go
+  wait
+  assert_equal "$(cat served)" "$(seq 50)"
+  # In all of this server's life no event went to two.
+  assert_equal "$(watches deleted max)" 1
+  assert_equal "$(watches changed max)" 1
+}
+
+@test "a waiter that gives up in the middle wakes one, and the order stays" {
+  hold "$LOCK" release
+  for i in 1 2 3; do
+    # shellcheck disable=SC2016
+    wait_in_line "log.$i" "$LOCK" sh -c 'echo "$1" >>served' sh "$i"
+    [ "$i" != 2 ] || quitter=$waiter
+  done
+  kill -TERM "$quitter"
+  ends_with 143 "$quitter"
+  zk "$ONE" await-count "$LOCK" 3
+  touch release
+  wait
+  assert_equal "$(cat served)" "$(printf '1\n3')"
+}
+
+@test "different locks do not wait for each other" {
+  hold "$LOCK" release
+  run -0 zkflock -n "$LOCK-other" true
+  touch release
+  wait "$holder"
+}
+
+@test "the token grows with every holder, also when the lock was deleted between them" {
+  last=0
+  for _ in 1 2 3; do
+    # shellcheck disable=SC2016
+    token=$(zkflock "$LOCK" sh -c 'echo "$ZKFLOCK_TOKEN"')
+    assert [ "$token" -gt "$last" ]
+    last=$token
+  done
+  zk "$ONE" delete "$LOCK"
+  # shellcheck disable=SC2016
+  token=$(zkflock "$LOCK" sh -c 'echo "$ZKFLOCK_TOKEN"')
+  assert [ "$token" -gt "$last" ]
+}
+
+@test "the token is the czxid of the own znode, which the environment names" {
+  # shellcheck disable=SC2016
+  zkflock "$LOCK" sh -c 'zk "$ZKFLOCK_SERVERS" stat "$ZKFLOCK_NODE" | cut -d" " -f5 >czxid
+    echo "$ZKFLOCK_TOKEN" >token; echo "$ZKFLOCK_LOCK" >lock'
+  assert_equal "$(cat token)" "$(cat czxid)"
+  assert_equal "$(cat lock)" "$LOCK"
+}
+
+@test "missing parents are made, and a bare name stands below /locks" {
+  run -0 zkflock "$LOCK/a/b c/d" true
+  run -0 zk "$ONE" get "$LOCK/a/b c/d"
+  assert_output "zkflock/1 base=0 lease=15000ms"
+  run -0 zk "$ONE" get "$LOCK/a"
+  assert_output ""
+  # shellcheck disable=SC2016
+  run -0 zkflock "n/$BATS_SUITE_TEST_NUMBER" sh -c 'echo "$ZKFLOCK_LOCK"'
+  assert_output "/locks/n/$BATS_SUITE_TEST_NUMBER"
+}
+
+@test "many start at once where the lock does not exist yet" {
+  for _ in $(seq 20); do
+    zkflock "$LOCK/deep/er" sh -c 'echo x >>made' 3>&- 4>&- &
+  done
+  wait
+  assert_equal "$(wc -l <made)" 20
+  run -0 zk "$ONE" stat "$LOCK/deep/er"
+  assert_output --regexp '^20 40 0 0 '
+}
+
+@test "names are Curator's: _c_<guid>-lock-<sequence>" {
+  # shellcheck disable=SC2016
+  run -0 zkflock "$LOCK" sh -c 'echo "$ZKFLOCK_NODE"'
+  assert_output --regexp "^$LOCK/_c_[0-9a-f]{32}-lock-[0-9]{10}\$"
+}
+
+@test "a chroot is where the lock then is" {
+  zk "$ONE" create "$LOCK/root"
+  # shellcheck disable=SC2016
+  run -0 zkflock -z "$ONE$LOCK/root" /inner sh -c 'echo "$ZKFLOCK_LOCK"'
+  assert_output /inner
+  run -0 zk "$ONE" ls "$LOCK/root"
+  assert_output inner
+}
+
+@test "kill -9 of a waiter leaves no ghost: its znode goes with its session, and nobody waits on" {
+  hold "$LOCK" release
+  wait_in_line log.1 --session-timeout 1 "$LOCK" true
+  ghost=$waiter
+  # shellcheck disable=SC2016
+  wait_in_line log.2 "$LOCK" sh -c 'echo served'
+  kill -KILL "$ghost"
+  zk "$ONE" await-count "$LOCK" 2
+  assert_equal "$(zk "$ONE" stat "$LOCK" | cut -d' ' -f1)" 0
+  kill -TERM "$waiter"
+  ends_with 143 "$waiter"
+  touch release
+  wait "$holder"
+}
+
+@test "a waiter whose session expired while it was stopped joins again and is served" {
+  hold "$LOCK" release
+  wait_in_line log --session-timeout 1 "$LOCK" touch served
+  kill -STOP "$waiter"
+  zk "$ONE" await-count "$LOCK" 1
+  kill -CONT "$waiter"
+  eventually contains log "the session expired while waiting"
+  zk "$ONE" await-count "$LOCK" 2
+  assert_not_exist served
+  kill -TERM "$waiter"
+  ends_with 143 "$waiter"
+  touch release
+  wait "$holder"
+}
