@@ -136,16 +136,22 @@ void keeper_pump(struct keeper *keeper, int64_t deadline)
 
 /* ---- the end ---- */
 
-int keeper_ended_by_signal(const struct keeper *keeper)
+bool keeper_stop(struct keeper *keeper, int status)
 {
-    log_info("ended by signal %d (%s)", keeper->ended_by, strsignal(keeper->ended_by));
-    return EXITCODE_SIGNAL + keeper->ended_by;
+    keeper->status = status;
+    return false;
 }
 
-int keeper_guard_died(void)
+bool keeper_ended_by_signal(struct keeper *keeper)
+{
+    log_info("ended by signal %d (%s)", keeper->ended_by, strsignal(keeper->ended_by));
+    return keeper_stop(keeper, EXITCODE_SIGNAL + keeper->ended_by);
+}
+
+bool keeper_guard_died(struct keeper *keeper)
 {
     log_error("the guard process was killed, so the command was ended");
-    return EXITCODE_INTERNAL;
+    return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 
 static void leave_queue(struct keeper *keeper)
@@ -161,10 +167,10 @@ static void leave_queue(struct keeper *keeper)
                     keeper->options->lock, (session_timeout_ms(keeper->session) + 999) / 1000);
 }
 
-void keeper_give_back(struct keeper *keeper)
+int keeper_give_back(struct keeper *keeper)
 {
-    if (!keeper)
-        return;
+    int status = keeper->status;
+
     /* A lock that is lost for want of contact is not given back by waiting for contact. */
     if (keeper->lock && (!keeper->lost || session_connected(keeper->session)))
         leave_queue(keeper);
@@ -176,4 +182,5 @@ void keeper_give_back(struct keeper *keeper)
     close(keeper->guard.link);
     close(keeper->signal_fd);
     free(keeper);
+    return status;
 }

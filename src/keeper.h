@@ -6,13 +6,15 @@
  *     keeper_connect()
  *     keeper_acquire()
  *     keeper_run()
- *     keeper_give_back()    also after a failure of any of the above
+ *     keeper_give_back()    also when one of the above has failed; returns the exit status
  *
- * Each of the middle three returns 0 to go on, or the exit status after having said why.  One
- * thread; a process has one keeper.
+ * connect and acquire return whether to go on; if not, they have said why.  One thread; a process
+ * has one keeper.
  */
 #ifndef ZKFLOCK_KEEPER_H
 #define ZKFLOCK_KEEPER_H
+
+#include <stdbool.h>
 
 #include "command.h"
 #include "options.h"
@@ -23,15 +25,18 @@ struct keeper;
 struct keeper *keeper_start(const struct options *options, struct command *command);
 
 /* Finds a server and gets a session.  Starts the first threads. */
-int keeper_connect(struct keeper *keeper);
+bool keeper_connect(struct keeper *keeper);
 
 /* Waits in the queue until the lock is held, for as long as the options say. */
-int keeper_acquire(struct keeper *keeper);
+bool keeper_acquire(struct keeper *keeper);
 
-/* Runs the command under the held lock; always returns the status to exit with. */
-int keeper_run(struct keeper *keeper);
+/* Runs the command under the held lock, until it ends or the lock is lost. */
+void keeper_run(struct keeper *keeper);
 
-/* Gives back what there is and ends session and guard; in bounded time.  NULL is allowed. */
-void keeper_give_back(struct keeper *keeper);
+/*
+ * Gives back what there is, ends session and guard, in bounded time, and frees the keeper.  Returns
+ * the status to exit with.
+ */
+int keeper_give_back(struct keeper *keeper);
 
 #endif

@@ -3,7 +3,7 @@
 #include "clock.h"
 #include "log.h"
 
-static int busy(struct keeper *keeper)
+static bool busy(struct keeper *keeper)
 {
     char span[CLOCK_FORMAT_SIZE];
 
@@ -12,7 +12,7 @@ static int busy(struct keeper *keeper)
     else
         log_notice("%s is still busy after %s: %zu ahead", keeper->options->lock,
                    clock_format(keeper->options->wait, span), lock_ahead(keeper->lock));
-    return keeper->options->conflict_status;
+    return keeper_stop(keeper, keeper->options->conflict_status);
 }
 
 /*
@@ -31,7 +31,7 @@ static int64_t contact_deadline(const struct keeper *keeper, int64_t joining_sin
                                                     : CLOCK_NEVER;
 }
 
-int keeper_acquire(struct keeper *keeper)
+bool keeper_acquire(struct keeper *keeper)
 {
     int64_t give_up_at = clock_add(keeper->started_at, keeper->options->wait);
     int64_t joining_since = clock_now();
@@ -42,23 +42,23 @@ int keeper_acquire(struct keeper *keeper)
         int64_t now = clock_now();
         int64_t deadline = contact_deadline(keeper, joining_since);
 
+        if (keeper->ended_by)
+            return keeper_ended_by_signal(keeper);
         if (phase == LOCK_HELD)
             break;
         if (keeper->guard_dead)
-            return keeper_guard_died();
+            return keeper_guard_died(keeper);
         if (phase == LOCK_LEAVING || phase == LOCK_LEFT) {
             const char *why;
             enum exitcode status = lock_failure(keeper->lock, &why);
 
             log_error("%s", why);
-            return (int)status;
+            return keeper_stop(keeper, (int)status);
         }
-        if (keeper->ended_by)
-            return keeper_ended_by_signal(keeper);
         if (now >= deadline) {
             log_error("lost contact with %s while waiting for %s",
                       servers_text(keeper->options->servers), keeper->options->lock);
-            return EXITCODE_UNREACHABLE;
+            return keeper_stop(keeper, EXITCODE_UNREACHABLE);
         }
         /* The limit is on waiting for others; who vanished is waited for all the same. */
         if (phase == LOCK_WAITING) {
@@ -72,5 +72,5 @@ int keeper_acquire(struct keeper *keeper)
     }
     log_info("holding %s as %s, waited %s", keeper->options->lock, lock_node(keeper->lock),
              clock_format(clock_now() - keeper->started_at, span));
-    return 0;
+    return true;
 }

@@ -12,7 +12,7 @@
 /* Connecting in silence for longer than this is told to a person at a terminal. */
 #define SILENCE_BEFORE_NEWS (2 * CLOCK_S)
 
-static int resolve(struct keeper *keeper, int64_t deadline)
+static bool resolve(struct keeper *keeper, int64_t deadline)
 {
     char *fault;
 
@@ -20,16 +20,16 @@ static int resolve(struct keeper *keeper, int64_t deadline)
         if (fault) {
             log_error("%s", fault);
             free(fault);
-            return EXITCODE_UNREACHABLE;
+            return keeper_stop(keeper, EXITCODE_UNREACHABLE);
         }
         keeper_take_signals(keeper);
         if (keeper->ended_by)
             return keeper_ended_by_signal(keeper);
     }
-    return 0;
+    return true;
 }
 
-static int unreachable(const struct keeper *keeper)
+static bool unreachable(struct keeper *keeper)
 {
     char span[CLOCK_FORMAT_SIZE];
     char trouble[128];
@@ -40,7 +40,7 @@ static int unreachable(const struct keeper *keeper)
               servers_text(keeper->options->servers),
               clock_format(keeper->options->connect_timeout, span), why ? ": " : "",
               why ? why : "");
-    return EXITCODE_UNREACHABLE;
+    return keeper_stop(keeper, EXITCODE_UNREACHABLE);
 }
 
 static void tell_of_silence(const struct keeper *keeper)
@@ -54,27 +54,26 @@ static void tell_of_silence(const struct keeper *keeper)
                clock_format(keeper->options->connect_timeout, span));
 }
 
-int keeper_connect(struct keeper *keeper)
+bool keeper_connect(struct keeper *keeper)
 {
     int64_t deadline = clock_add(keeper->started_at, keeper->options->connect_timeout);
     int64_t news_at = keeper->started_at + SILENCE_BEFORE_NEWS;
-    int status = resolve(keeper, deadline);
 
-    if (status)
-        return status;
+    if (!resolve(keeper, deadline))
+        return false;
     if (!isatty(STDERR_FILENO))
         news_at = CLOCK_NEVER;
     keeper->session = session_open(keeper->options->servers, keeper->options->session_timeout_ms);
     if (!keeper->session) {
         log_error("cannot start the ZooKeeper client: %s", strerror(errno));
-        return EXITCODE_OSERR;
+        return keeper_stop(keeper, EXITCODE_OSERR);
     }
     keeper->lock = lock_new(keeper->session, keeper->options->lock, LEASE_DEFAULT_MS);
     while (!session_connected(keeper->session)) {
         int64_t now = clock_now();
 
         if (keeper->guard_dead)
-            return keeper_guard_died();
+            return keeper_guard_died(keeper);
         if (keeper->ended_by)
             return keeper_ended_by_signal(keeper);
         if (now >= deadline)
@@ -85,5 +84,5 @@ int keeper_connect(struct keeper *keeper)
         }
         keeper_pump(keeper, clock_earlier(deadline, news_at));
     }
-    return 0;
+    return true;
 }

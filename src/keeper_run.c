@@ -40,7 +40,7 @@ static void await_empty(struct keeper *keeper)
         kill_without_guard(keeper);
 }
 
-static int lost(struct keeper *keeper)
+static void lost(struct keeper *keeper)
 {
     const char *why;
     char span[CLOCK_FORMAT_SIZE];
@@ -55,7 +55,7 @@ static int lost(struct keeper *keeper)
     else
         log_error("lost %s: no contact with the ensemble for %s; %s was ended",
                   keeper->options->lock, span, keeper->command->argv[0]);
-    return EXITCODE_LOST;
+    keeper->status = EXITCODE_LOST;
 }
 
 static int command_status(const struct keeper *keeper)
@@ -70,42 +70,50 @@ static int command_status(const struct keeper *keeper)
     return WEXITSTATUS(status);
 }
 
-int keeper_run(struct keeper *keeper)
+/* Whether the run is over; then it has ended what has to be ended and set the status. */
+static bool ended(struct keeper *keeper, int64_t guard_knows_end)
 {
-    int64_t interval = lease_proof_interval(lock_lease(keeper->lock));
-    int64_t next_proof = lock_proven_at(keeper->lock) + interval;
-    int64_t known_end = lease_end(keeper);
+    int64_t margin = lease_margin(lock_lease(keeper->lock));
+
+    if (keeper->exited) {
+        keeper->status = command_status(keeper);
+    } else if (keeper->exec_error) {
+        log_error("cannot execute %s: %s", keeper->command->argv[0],
+                  strerror(keeper->exec_error));
+        keeper->status = (int)command_exec_failure(keeper->exec_error);
+    } else if (keeper->guard_dead) {
+        kill_without_guard(keeper);
+        keeper_guard_died(keeper);
+    } else if (keeper->lease_over || lock_phase(keeper->lock) == LOCK_LOST ||
+               clock_now() >= guard_knows_end - margin) {
+        /* By the last of these the guard should have spoken: it is not well. */
+        lost(keeper);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void keeper_run(struct keeper *keeper)
+{
+    int64_t lease = lock_lease(keeper->lock);
+    int64_t guard_knows_end = lease_end(keeper);
+    int64_t next_proof = lock_proven_at(keeper->lock) + lease_proof_interval(lease);
 
     keeper->running = true;
-    guard_go(&keeper->guard, known_end, lock_lease(keeper->lock), lock_token(keeper->lock),
+    guard_go(&keeper->guard, guard_knows_end, lease, lock_token(keeper->lock),
              lock_node(keeper->lock));
-    for (;;) {
+    while (!ended(keeper, guard_knows_end)) {
         int64_t now = clock_now();
 
-        if (keeper->exited)
-            return command_status(keeper);
-        if (keeper->exec_error) {
-            log_error("cannot execute %s: %s", keeper->command->argv[0],
-                      strerror(keeper->exec_error));
-            return (int)command_exec_failure(keeper->exec_error);
-        }
-        if (keeper->guard_dead) {
-            kill_without_guard(keeper);
-            return keeper_guard_died();
-        }
-        /* The guard acts first; that it has to be asked by now means that it is not well. */
-        if (keeper->lease_over || lock_phase(keeper->lock) == LOCK_LOST ||
-            now >= known_end - lease_margin(lock_lease(keeper->lock)))
-            return lost(keeper);
         if (now >= next_proof) {
             lock_prove(keeper->lock);
-            next_proof = now + interval;
+            next_proof = now + lease_proof_interval(lease);
         }
-        if (lease_end(keeper) > known_end) {
-            known_end = lease_end(keeper);
-            guard_extend(&keeper->guard, known_end);
+        if (lease_end(keeper) > guard_knows_end) {
+            guard_knows_end = lease_end(keeper);
+            guard_extend(&keeper->guard, guard_knows_end);
         }
-        keeper_pump(keeper,
-                    clock_earlier(next_proof, known_end - lease_margin(lock_lease(keeper->lock))));
+        keeper_pump(keeper, clock_earlier(next_proof, guard_knows_end - lease_margin(lease)));
     }
 }

@@ -25,6 +25,7 @@ struct keeper {
     int ended_by; /* the signal that ends zkflock before the command runs; 0: none */
     bool running;
     bool lost;
+    int status; /* to exit with */
 
     struct guard guard;
     bool guard_dead;
@@ -49,8 +50,11 @@ void keeper_pump(struct keeper *keeper, int64_t deadline);
 /* Takes in all signals that have come, without waiting. */
 void keeper_take_signals(struct keeper *keeper);
 
-/* Ends that several phases share: each says why and returns the exit status. */
-int keeper_ended_by_signal(const struct keeper *keeper);
-int keeper_guard_died(void);
+/* Sets the status to exit with and returns false, for a phase to return. */
+bool keeper_stop(struct keeper *keeper, int status);
+
+/* The same after saying why: ends that several phases share. */
+bool keeper_ended_by_signal(struct keeper *keeper);
+bool keeper_guard_died(struct keeper *keeper);
 
 #endif

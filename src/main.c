@@ -17,15 +17,9 @@ static int run_under_lock(const struct options *options, struct command *command
 
     if (!keeper)
         return EXITCODE_OSERR;
-
-    int status = keeper_connect(keeper);
-
-    if (status == 0)
-        status = keeper_acquire(keeper);
-    if (status == 0)
-        status = keeper_run(keeper);
-    keeper_give_back(keeper);
-    return status;
+    if (keeper_connect(keeper) && keeper_acquire(keeper))
+        keeper_run(keeper);
+    return keeper_give_back(keeper);
 }
 
 int main(int argc, char **argv)

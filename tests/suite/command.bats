@@ -1,0 +1,136 @@
+# What the command gets, and what it does not.
+
+load helper
+
+@test "arguments arrive unchanged: blanks, quotes, newlines, empty, globs, options" {
+  cat >show <<'EOF'
+#!/bin/sh
+for a; do printf '<%s>\n' "$a"; done
+EOF
+  chmod +x show
+  run -0 zkflock "$LOCK" ./show "a b" "it's \"quoted\"" $'two\nlines' "" '*' -n -- --help '$HOME' '\'
+  assert_output "$(./show "a b" "it's \"quoted\"" $'two\nlines' "" '*' -n -- --help '$HOME' '\')"
+}
+
+@test "-c runs one string through \$SHELL, else /bin/sh" {
+  run -0 zkflock "$LOCK" -c 'echo "$0" "$#" one; echo two'
+  assert_output "$(printf '/bin/sh 0 one\ntwo')"
+  printf '#!/bin/sh\necho "shell: $1 $2"\n' >myshell
+  chmod +x myshell
+  SHELL=$PWD/myshell run -0 zkflock "$LOCK" --command 'echo x'
+  assert_output "shell: -c echo x"
+  run -0 env -u SHELL zkflock "$LOCK" -c 'exit 0'
+}
+
+@test "flock's habits: clusters, --, abbreviations, options end at LOCK" {
+  run -0 zkflock -xnw5 "$LOCK" echo ok
+  assert_output ok
+  run -0 zkflock -en "$LOCK" echo ok
+  run -0 zkflock --excl --nonb --conflict=4 "$LOCK" echo ok
+  run -0 zkflock -x -- "$LOCK" echo -n ok
+  assert_output ok
+  run -0 zkflock -- "$LOCK" echo ok
+  run -0 zkflock "$LOCK" -- echo ok
+  run -0 zkflock "$LOCK" echo -x --help -V
+  assert_output -- "-x --help -V"
+}
+
+@test "binary stdin passes through to stdout" {
+  head -c 3000000 /dev/urandom >in
+  zkflock "$LOCK" cat <in >out
+  run -0 cmp in out
+  head -c 100000 in | zkflock "$LOCK" cat | cmp - <(head -c 100000 in)
+}
+
+@test "stdin is read by the command alone: what it leaves is there for the next" {
+  printf '1\n2\n3\n' >in
+  { zkflock "$LOCK" sh -c 'read -r x; echo "$x"'; cat; } <in >out
+  assert_equal "$(cat out)" "$(printf '1\n2\n3')"
+}
+
+@test "a descriptor that the caller opened arrives, and no other does" {
+  echo through >file
+  # The shell that lists has its own descriptor on /proc; ls names it 3 or above.
+  exec 9<file
+  run -0 zkflock "$LOCK" sh -c 'cat <&9; for f in /proc/$$/fd/*; do echo "${f##*/}"; done' 3>&- 4>&-
+  exec 9<&-
+  assert_line --index 0 through
+  assert_equal "$(printf '%s\n' "${lines[@]:1}" | sort -n | tr '\n' ' ')" "$(
+    exec 9<file
+    sh -c 'for f in /proc/$$/fd/*; do echo "${f##*/}"; done' 3>&- 4>&- | sort -n | tr '\n' ' '
+  )"
+}
+
+@test "closed stdin, stdout and stderr arrive closed, and nothing else takes their place" {
+  # shellcheck disable=SC2016
+  zkflock "$LOCK" sh -c 'for f in 0 1 2; do [ -e /proc/$$/fd/$f ] && touch open.$f; done; touch ran' \
+    <&- >&- 2>&- 3>&- 4>&-
+  assert_exist ran
+  assert_not_exist open.0
+  assert_not_exist open.1
+  assert_not_exist open.2
+}
+
+@test "ulimit -n 32 is enough" {
+  run -0 bash -c 'ulimit -n 32; exec zkflock "$@"' bash "$LOCK" sh -c 'ulimit -n'
+  assert_output 32
+}
+
+@test "working directory, umask, nice value and limits are the caller's" {
+  mkdir dir
+  cd dir
+  umask 027
+  run -0 nice -n 3 bash -c 'ulimit -S -f 12345; exec zkflock "$@"' bash "$LOCK" \
+    bash -c 'pwd; umask; nice; ulimit -S -f'
+  assert_output "$(printf '%s\n0027\n3\n12345' "$PWD")"
+}
+
+@test "signal mask and dispositions are the caller's" {
+  cat >signals <<'EOF'
+#!/usr/bin/python3
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2, signal.SIGTERM])
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+os.execvp(sys.argv[1], sys.argv[1:])
+EOF
+  chmod +x signals
+  wanted=$(./signals grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status)
+  run -0 ./signals zkflock "$LOCK" grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status
+  assert_output "$wanted"
+}
+
+@test "the environment is the caller's and three variables" {
+  env | cut -d= -f1 | grep -v '^_$' | sort >before
+  zkflock "$LOCK" env | cut -d= -f1 | grep -v '^_$' | sort >after
+  run -0 comm -13 before after
+  assert_output "$(printf 'ZKFLOCK_LOCK\nZKFLOCK_NODE\nZKFLOCK_TOKEN')"
+  run -0 comm -23 before after
+  assert_output ""
+}
+
+@test "the command is in the caller's process group and session" {
+  run -0 zkflock "$LOCK" sh -c 'ps -o pgid=,sid= -p $$ | tr -s " "'
+  assert_output "$(ps -o pgid=,sid= -p $BASHPID | tr -s ' ')"
+}
+
+@test "zkflock works in a process with no child to spare: nothing of it is the command's child" {
+  run -0 zkflock "$LOCK" sh -c 'pgrep -P $$ -l; true'
+  refute_output --partial zkflock
+}
+
+@test "what the command leaves in the background lives on, and is no longer under the lock" {
+  # shellcheck disable=SC2016
+  zkflock "$LOCK" sh -c 'sh -c "until [ -e stop ]; do sleep 0.02; done; touch stopped" >/dev/null 2>&1 & echo $! >pid'
+  assert kill -0 "$(cat pid)"
+  run -0 zkflock -n "$LOCK" true
+  touch stop
+  eventually test -e stopped
+}
+
+@test "a child that the caller had before is none of zkflock's business" {
+  # The caller's children become zkflock's by exec.
+  run -0 bash -c 'sleep 0.2 & exec zkflock "$@"' bash "$LOCK" echo ok
+  assert_output ok
+}

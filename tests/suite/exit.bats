@@ -1,0 +1,163 @@
+# Every exit status and the sentence that goes with it.
+
+load helper
+
+@test "the command's own status is passed on" {
+  for status in 0 1 7 69 75 128 255; do
+    run -"$status" zkflock "$LOCK" sh -c "exit $status"
+    assert_output ""
+  done
+}
+
+@test "128+N when a signal ends the command" {
+  # shellcheck disable=SC2016
+  run -143 zkflock "$LOCK" sh -c 'kill -TERM $$'
+  # shellcheck disable=SC2016
+  run -137 zkflock "$LOCK" sh -c 'kill -KILL $$'
+  # shellcheck disable=SC2016
+  run -139 zkflock "$LOCK" sh -c 'ulimit -c 0; kill -SEGV $$'
+  nothing_left_of "$LOCK"
+}
+
+@test "1 when -n finds the lock taken, with a sentence; -q silences it" {
+  hold "$LOCK" release
+  run -1 zkflock -n "$LOCK" touch ran
+  assert_output "zkflock: $LOCK is busy: 1 ahead"
+  run -1 zkflock -nq "$LOCK" touch ran
+  assert_output ""
+  assert_not_exist ran
+  touch release
+  wait "$holder"
+  run -0 zkflock -n "$LOCK" true
+}
+
+@test "1 when -w runs out; the place in the queue is given back, counted" {
+  hold "$LOCK" release
+  run -1 zkflock -w 0.3 "$LOCK" touch ran
+  assert_output "zkflock: $LOCK is still busy after 300 ms: 1 ahead"
+  run -1 zkflock --timeout 0 "$LOCK" touch ran
+  assert_not_exist ran
+  run -0 zk "$ONE" stat "$LOCK"
+  assert_output --regexp '^2 5 1 0 '
+  touch release
+  wait "$holder"
+}
+
+@test "-w that does not run out" {
+  hold "$LOCK" release
+  wait_in_line log -w 20 "$LOCK" touch ran
+  touch release
+  ends_with 0 "$waiter"
+  assert_exist ran
+}
+
+@test "-E sets the status of a busy lock, and of nothing else" {
+  hold "$LOCK" release
+  run -9 zkflock -n -E 9 "$LOCK" true
+  run -0 zkflock -n -E 0 "$LOCK" true
+  run -255 zkflock -w 0.1 --conflict-exit-code=255 "$LOCK" true
+  touch release
+  wait "$holder"
+  run -7 zkflock -E 9 "$LOCK" sh -c 'exit 7'
+}
+
+@test "69 when no server can be reached, within --connect-timeout" {
+  run -69 zkflock -z 127.0.0.1:1 --connect-timeout 500ms "$LOCK" touch ran
+  assert_output "zkflock: no server reachable at 127.0.0.1:1 within 500 ms: Connection refused; check --servers (or \$ZKFLOCK_SERVERS) and that ZooKeeper runs there"
+  assert_not_exist ran
+}
+
+@test "70 when the guard is killed: the command is ended, the lock given back" {
+  background "$LOCK" sh -c 'touch started; sleep 1000' 2>log
+  keeper=$!
+  eventually test -e started
+  kill -KILL "$(pgrep -P "$keeper" -x lock-guard)"
+  ends_with 70 "$keeper"
+  assert_equal "$(cat log)" "zkflock: the guard process was killed, so the command was ended"
+  nothing_left_of "$LOCK"
+}
+
+@test "71 when the operating system refuses" {
+  run -71 bash -c 'exec 3>&- 4>&-; ulimit -n 5; exec zkflock "$@"' bash "$LOCK" true
+  assert_output "zkflock: cannot start: Too many open files"
+}
+
+@test "75 when the own znode is taken away: the command is ended" {
+  background "$LOCK" sh -c 'touch started; sleep 1000' 2>log
+  keeper=$!
+  eventually test -e started
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 75 "$keeper"
+  run -0 cat log
+  assert_output --regexp "^zkflock: lost $LOCK: the znode $LOCK/_c_[^ ]* was deleted by somebody; sh was ended\$"
+}
+
+@test "77 when an ACL forbids it" {
+  zk "$ONE" create "$LOCK"
+  zk "$ONE" deny "$LOCK" ra
+  run -77 zkflock "$LOCK" touch ran
+  assert_output "zkflock: not permitted to create a znode in $LOCK: its ACL has to give this client READ, WRITE, CREATE and DELETE"
+  zk "$ONE" deny "$LOCK" cdwa
+  run -77 zkflock "$LOCK" touch ran
+  assert_output --partial "not permitted to list $LOCK"
+  zk "$ONE" create "$LOCK.parent"
+  zk "$ONE" deny "$LOCK.parent" ra
+  run -77 zkflock "$LOCK.parent/a/b" touch ran
+  assert_output --partial "not permitted to create $LOCK.parent/a/b"
+  assert_not_exist ran
+  zk "$ONE" deny "$LOCK" rwcda
+}
+
+@test "78 when the lock's znode is something else" {
+  zk "$ONE" create "$LOCK" "settings of an application"
+  run -78 zkflock "$LOCK" touch ran
+  assert_output "zkflock: $LOCK holds 26 bytes that are not zkflock's: it is no lock; choose another LOCK"
+  run -0 zk "$ONE" get "$LOCK"
+  assert_output "settings of an application"
+
+  coproc MAKER { zk "$ONE" create-kind ephemeral "$LOCK.e" 3>&-; }
+  read -r -u "${MAKER[0]}" _
+  run -78 zkflock "$LOCK.e" touch ran
+  assert_output "zkflock: cannot create a znode in $LOCK.e: an ephemeral znode stands in the way; choose another LOCK"
+  eval "exec ${MAKER[1]}>&-"
+  wait "$MAKER_PID"
+  assert_not_exist ran
+}
+
+@test "126 and 127 are known before the lock is taken, even before a server is" {
+  touch plain
+  export ZKFLOCK_SERVERS=127.0.0.1:1
+  run -127 timeout 5 zkflock "$LOCK" no-such-command
+  assert_output "zkflock: command not found: no-such-command"
+  run -127 timeout 5 zkflock "$LOCK" ./missing
+  assert_output "zkflock: command not found: ./missing"
+  run -127 timeout 5 zkflock "$LOCK" ""
+  assert_output "zkflock: command not found: '' (the command is an empty word)"
+  run -126 timeout 5 zkflock "$LOCK" ./plain
+  assert_output "zkflock: cannot execute ./plain: Permission denied"
+  run -126 timeout 5 zkflock "$LOCK" /tmp
+  assert_output "zkflock: cannot execute /tmp: Is a directory"
+  PATH=$PWD:$PATH run -126 timeout 5 zkflock "$LOCK" plain
+  assert_output "zkflock: cannot execute plain: Permission denied"
+}
+
+@test "126 and 127 that only executing tells give the lock back" {
+  printf '#!/no/such/interpreter\n' >script
+  chmod +x script
+  run -127 zkflock "$LOCK" ./script
+  assert_output "zkflock: cannot execute ./script: No such file or directory"
+  nothing_left_of "$LOCK"
+}
+
+@test "a script without #! is run by the shell, as execvp does" {
+  echo 'echo from the shell' >script
+  chmod +x script
+  run -0 zkflock "$LOCK" ./script
+  assert_output "from the shell"
+}
+
+@test "what zkflock says goes to stderr alone" {
+  run --separate-stderr -0 zkflock -vv "$LOCK" true
+  assert_output ""
+  assert [ -n "$stderr" ]
+}

@@ -1,0 +1,164 @@
+# Bad input: one clear sentence, the right status, nothing left behind, bounded time.
+
+load helper
+
+# refuses STATUS SENTENCE ARG...: on a server that nobody is to be asked for.
+refuses() {
+  local status=$1 sentence=$2
+  shift 2
+  run -"$status" timeout 10 zkflock "$@"
+  assert_line --index 0 "zkflock: $sentence"
+  assert_not_exist ran
+}
+
+usage() { # usage SENTENCE ARG...: a mistake in the command line
+  refuses 64 "$@"
+}
+
+@test "names of locks" {
+  usage "the LOCK '' is empty" "" touch ran
+  usage "the LOCK '/' names no znode" / touch ran
+  usage "the LOCK '../x' has a part . or .., which ZooKeeper does not allow" ../x touch ran
+  usage "the LOCK './x' has a part . or .., which ZooKeeper does not allow" ./x touch ran
+  usage "the LOCK '/a/../b' has a part . or .., which ZooKeeper does not allow" /a/../b touch ran
+  usage "the LOCK '//' has an empty part (//)" // touch ran
+  usage "the LOCK '/a//b' has an empty part (//)" /a//b touch ran
+  usage "the LOCK '/a/' ends in a slash" /a/ touch ran
+  usage "the LOCK 'a/' ends in a slash" a/ touch ran
+  usage "the LOCK '/zookeeper/x' belongs to ZooKeeper itself" /zookeeper/x touch ran
+  usage "the LOCK '/zookeeper' belongs to ZooKeeper itself" /zookeeper touch ran
+  usage "the LOCK 'a\\x0ab' holds a control character" $'a\nb' touch ran
+  usage "the LOCK '\\x1b[31m' holds a control character" $'\e[31m' touch ran
+  usage "the LOCK 'job-0000000001' ends in ten digits, as the znodes of contenders do" \
+    job-0000000001 touch ran
+  run -64 timeout 10 zkflock $'\xff' touch ran
+  assert_output --partial "is not valid UTF-8"
+}
+
+@test "a name of a megabyte, as far as the kernel passes one" {
+  # One argument has at most 128 KiB; that is what can arrive.
+  name=$(head -c 131000 /dev/zero | tr '\0' x)
+  run -64 timeout 10 zkflock "$name" touch ran
+  assert_output --regexp "^zkflock: the LOCK 'x{64}\.\.\.' is too long: at most 1024 bytes\$"
+  assert_not_exist ran
+  run -126 zkflock "$(head -c 1048576 /dev/zero | tr '\0' x)" touch ran
+}
+
+@test "a name of the greatest length works" {
+  run -0 zkflock "/$(head -c 1023 /dev/zero | tr '\0' x)" true
+  run -64 zkflock "/$(head -c 1024 /dev/zero | tr '\0' x)" true
+}
+
+@test "numbers" {
+  usage "-w takes a time such as 10, 0.5, 500ms or 5m, not '-1'" -w -1 "$LOCK" touch ran
+  usage "-w takes a time such as 10, 0.5, 500ms or 5m, not 'soon'" -w soon "$LOCK" touch ran
+  usage "-w takes a time such as 10, 0.5, 500ms or 5m, not ''" --wait= "$LOCK" touch ran
+  usage "-w takes a time such as 10, 0.5, 500ms or 5m, not '1e9'" -w1e9 "$LOCK" touch ran
+  usage "-E takes an exit status from 0 to 255, not '300'" -E 300 "$LOCK" touch ran
+  usage "-E takes an exit status from 0 to 255, not '-1'" -E -1 "$LOCK" touch ran
+  usage "-E takes an exit status from 0 to 255, not 'x'" -E x "$LOCK" touch ran
+  usage "-E takes an exit status from 0 to 255, not '99999999999999999999'" \
+    -E 99999999999999999999 "$LOCK" touch ran
+  usage "--connect-timeout takes a time from 100 ms to 24 h 0 m, not '0'" \
+    --connect-timeout 0 "$LOCK" touch ran
+  usage "--session-timeout takes a time from 1 s to 1 h 0 m, not '10ms'" \
+    --session-timeout 10ms "$LOCK" touch ran
+}
+
+@test "options" {
+  usage "unrecognized option '--frob'" --frob "$LOCK" touch ran
+  assert_line --index 1 "Try 'zkflock --help'."
+  usage "invalid option -- 'y'" -y "$LOCK" touch ran
+  usage "option requires an argument -- 'w'" -w
+  usage "option '--ver' is ambiguous; possibilities: '--verbose' '--version'" --ver "$LOCK" touch ran
+  usage "-F, --no-fork is not possible: the process that holds the lock has to stay, to give it back; leave the option out" -F "$LOCK" touch ran
+  usage "-o, --close is not needed: COMMAND never gets a descriptor of the lock; leave the option out" \
+    --close "$LOCK" touch ran
+  usage "-s, --shared is not supported by this version; locks are exclusive" -s "$LOCK" touch ran
+  usage "-u, --unlock is not needed: the lock is given back when COMMAND ends" -u "$LOCK" touch ran
+  usage "-c goes behind LOCK: zkflock LOCK -c 'SHELL COMMAND'" -c "touch ran" "$LOCK"
+}
+
+@test "operands" {
+  usage "no LOCK given"
+  usage "no COMMAND given: zkflock $LOCK COMMAND" "$LOCK"
+  usage "no COMMAND given: zkflock $LOCK COMMAND" "$LOCK" --
+  usage "no COMMAND given; a descriptor number alone, as flock(1) takes, cannot hold a lock of an ensemble: zkflock LOCK COMMAND" 9
+  usage "'-n' stands behind LOCK, where COMMAND is expected; options go before LOCK" \
+    "$LOCK" -n touch ran
+  usage "-c takes exactly one argument, the shell command; quote it as one word" "$LOCK" -c
+  usage "-c takes exactly one argument, the shell command; quote it as one word" \
+    "$LOCK" -c touch ran
+}
+
+@test "lists of servers" {
+  usage "--servers: '127.0.0.1:0' has no valid port: 1 to 65535" -z 127.0.0.1:0 "$LOCK" touch ran
+  usage "--servers: 'h:65536' has no valid port: 1 to 65535" -z h:65536 "$LOCK" touch ran
+  usage "--servers: a server's name is empty" -z "" "$LOCK" touch ran
+  usage "--servers: a server's name is empty" -z "$ONE," "$LOCK" touch ran
+  usage "--servers: '::1:2181' has more than one colon; an IPv6 address is written in brackets: [::1]:2181" \
+    -z ::1:2181 "$LOCK" touch ran
+  usage "--servers: the chroot '/a/' ends in a slash" -z "$ONE/a/" "$LOCK" touch ran
+  ZKFLOCK_SERVERS=h:0 refuses 78 "\$ZKFLOCK_SERVERS: 'h:0' has no valid port: 1 to 65535" \
+    "$LOCK" touch ran
+}
+
+@test "a host name that cannot be resolved" {
+  refuses 69 "cannot resolve the server name 'no-such-host.invalid': Name or service not known" \
+    -z no-such-host.invalid:2181 "$LOCK" touch ran
+}
+
+@test "a host name that cannot be resolved beside one that can is a warning" {
+  run -0 timeout 10 zkflock -z "no-such-host.invalid:2181,$ONE" "$LOCK" true
+  assert_output --regexp "^zkflock: warning: cannot resolve the server name 'no-such-host.invalid': "
+}
+
+@test "a chroot that does not exist" {
+  refuses 78 "cannot create $LOCK: the chroot in the list of servers does not exist; create that znode first" \
+    -z "$ONE/no/such/chroot" "$LOCK" touch ran
+}
+
+# unreachable PORT: is given up on within the time, with status 69.
+unreachable() {
+  run -69 timeout 10 zkflock -z "127.0.0.1:$1" --connect-timeout 1 "$LOCK" touch ran
+  assert_output --partial "zkflock: no server reachable at 127.0.0.1:$1 within 1 s"
+  assert_equal "${#lines[@]}" 1
+  assert_not_exist ran
+}
+
+@test "a closed port" {
+  unreachable 1
+}
+
+hostile_server() { # hostile_server KIND: its port in $port, until the test's end
+  coproc HOSTILE { hostile "$1" 3>&-; }
+  read -r -u "${HOSTILE[0]}" port
+}
+
+end_hostile_server() {
+  eval "exec ${HOSTILE[1]}>&-"
+  wait "$HOSTILE_PID"
+}
+
+@test "ports that accept and say nothing, speak HTTP, close, or talk nonsense" {
+  for kind in silent http close garbage; do
+    hostile_server "$kind"
+    unreachable "$port"
+    end_hostile_server
+  done
+}
+
+@test "a dead first server costs no more than a second" {
+  hostile_server silent
+  # The list is shuffled: in 8 runs the silent one is first about 4 times.
+  for _ in $(seq 8); do
+    run -0 timeout 10 zkflock -v -z "127.0.0.1:$port,$ONE" "$LOCK" true
+    assert_output --regexp 'waited ([0-9]{1,3} ms|1 s)$'
+  done
+  end_hostile_server
+}
+
+@test "a refused command line asks no server" {
+  run zk "$ONE" ls "$LOCK"
+  assert_failure
+}

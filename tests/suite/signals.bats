@@ -1,0 +1,152 @@
+# Signals to zkflock, and a person at a terminal.
+
+load helper
+
+# A command that writes down every signal it gets.
+recorder() {
+  cat >recorder <<'EOF'
+#!/usr/bin/python3
+import os, signal, time
+def note(number, frame):
+    with open("signals", "a") as f:
+        f.write(signal.Signals(number).name + "\n")
+for name in "TERM HUP INT QUIT USR1 USR2 ALRM CONT TSTP WINCH".split():
+    signal.signal(getattr(signal, "SIG" + name), note)
+open("ready", "w").close()
+while not os.path.exists("enough"):
+    time.sleep(0.02)
+EOF
+  chmod +x recorder
+}
+
+@test "TERM, HUP, INT, QUIT, USR1, USR2, ALRM, CONT, TSTP and WINCH reach the command, once" {
+  recorder
+  # Not by the shell's &, which has INT and QUIT ignored.
+  python3 -c 'import subprocess, sys; p = subprocess.Popen(sys.argv[1:])
+open("pid", "w").write(str(p.pid)); sys.exit(p.wait())' zkflock "$LOCK" ./recorder 3>&- 4>&- &
+  eventually test -e ready
+  n=0
+  for name in TERM HUP INT QUIT USR1 USR2 ALRM CONT TSTP WINCH; do
+    kill "-$name" "$(cat pid)"
+    n=$((n + 1))
+    eventually lines signals "$n"
+    assert_equal "$(tail -n 1 signals)" "SIG$name"
+  done
+  touch enough
+  wait
+  assert_equal "$(wc -l <signals)" 10
+}
+
+@test "a signal that ends the command gives 128+N, and the lock is free" {
+  background "$LOCK" sh -c 'touch ready; sleep 1000'
+  keeper=$!
+  eventually test -e ready
+  kill -TERM "$keeper"
+  ends_with 143 "$keeper"
+  run -0 zkflock -n "$LOCK" true
+  eventually gone "$keeper"
+}
+
+@test "the command may ignore TERM; then it goes on, and so does zkflock" {
+  background "$LOCK" sh -c 'trap "" TERM; touch ready; until [ -e stop ]; do sleep 0.02; done; exit 4'
+  keeper=$!
+  eventually test -e ready
+  kill -TERM "$keeper"
+  kill -TERM "$keeper"
+  touch stop
+  ends_with 4 "$keeper"
+}
+
+@test "TERM, INT and HUP while waiting leave the queue and give 128+N" {
+  hold "$LOCK" release
+  for signal in TERM:143 INT:130 HUP:129; do
+    python3 -c 'import subprocess, sys
+p = subprocess.Popen(sys.argv[1:], stderr=open("log", "w")); open("pid", "w").write(str(p.pid))
+r = p.wait(); open("status", "w").write(str(r))' zkflock -v "$LOCK" touch ran 3>&- 4>&- &
+    runner=$!
+    eventually contains log "waiting for"
+    kill "-${signal%:*}" "$(cat pid)"
+    wait "$runner"
+    assert_equal "$(cat status)" "${signal#*:}"
+    zk "$ONE" await-count "$LOCK" 1
+    rm log pid status
+  done
+  assert_not_exist ran
+  assert_equal "$(zk "$ONE" stat "$LOCK" | cut -d' ' -f1)" 3
+  touch release
+  wait "$holder"
+}
+
+@test "TERM while connecting ends at once" {
+  background -vv -z 127.0.0.1:1 "$LOCK" touch ran 2>log
+  eventually contains log "connecting to"
+  kill -TERM $!
+  ends_with 143 $!
+}
+
+@test "what the caller has ignored stays ignored, as under nohup" {
+  # shellcheck disable=SC2016
+  bash -c 'trap "" HUP; exec zkflock "$1" sh -c "touch ready; until [ -e stop ]; do sleep 0.02; done"' \
+    bash "$LOCK" 3>&- 4>&- &
+  keeper=$!
+  eventually test -e ready
+  kill -HUP "$keeper"
+  touch stop
+  ends_with 0 "$keeper"
+}
+
+@test "a command that is stopped and continued by others ends as if nothing had been" {
+  background "$LOCK" sh -c 'echo $$ >pid; touch ready; until [ -e stop ]; do sleep 0.02; done; exit 5'
+  keeper=$!
+  eventually test -e ready
+  kill -STOP "$(cat pid)"
+  eventually in_state "$(cat pid)" T
+  # It was meant for the command alone.
+  refute in_state "$keeper" T
+  run -1 zkflock -n "$LOCK" true
+  kill -CONT "$(cat pid)"
+  touch stop
+  ends_with 5 "$keeper"
+}
+
+@test "terminal: Ctrl-C reaches the command once" {
+  recorder
+  run -0 terminal 'send=zkflock '"$LOCK"' ./recorder; echo status $?\n' file=ready key=c \
+    file=signals touch=enough 'expect=status 0'
+  assert_equal "$(cat signals)" SIGINT
+}
+
+@test "terminal: Ctrl-C ends an ordinary command, 130, and the shell has its prompt" {
+  run -0 terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; sleep 1000"; echo status $?\n' \
+    file=ready key=c 'expect=status 130'
+}
+
+@test "terminal: Ctrl-C while waiting leaves the queue" {
+  hold "$LOCK" release
+  run -0 terminal 'send=zkflock -v '"$LOCK"' true; echo status $?\n' 'expect=waiting for' key=c \
+    'expect=status 130'
+  zk "$ONE" await-count "$LOCK" 1
+  touch release
+  wait "$holder"
+}
+
+@test "terminal: Ctrl-Z stops the job, fg goes on with it" {
+  run -0 terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; until [ -e stop ]; do sleep 0.02; done; exit 6"; echo status $?\n' \
+    file=ready key=z expect=Stopped 'send=jobs\n' expect=Stopped 'send=touch stop; fg; echo after $?\n' \
+    'expect=after 6'
+}
+
+@test "terminal: Ctrl-Z and bg, then the job ends in the background" {
+  run -0 terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; until [ -e stop ]; do sleep 0.02; done; touch done"\n' \
+    file=ready key=z expect=Stopped 'send=bg; touch stop\n' file=done 'send=wait; echo all $?\n' 'expect=all 0'
+}
+
+@test "terminal: the command may read from it" {
+  run -0 terminal 'send=zkflock '"$LOCK"' sh -c "read -r x; echo got \$x"\n' 'send=hello\n' \
+    'expect=got hello'
+}
+
+@test "terminal: when it is taken away, HUP ends the command and the lock comes free" {
+  run -0 terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; sleep 1000"\n' file=ready hangup
+  PATIENCE=5 eventually zkflock -n -q "$LOCK" true
+}
