@@ -1,0 +1,150 @@
+# Servers that fail, connections that break, replies that are lost.
+
+load helper
+
+ensemble() {
+  local verb=$1
+  shift
+  # A server is nothing that the test leaves behind.
+  env -u ZKFLOCK_TEST_MARK "$TESTS_DIR/ensemble" "$verb" "$SUITE_DIR/three" "$@"
+}
+
+# Puts every server that was killed back, whatever the test's outcome.
+teardown() {
+  local i
+  for i in 1 2 3; do
+    [ -n "$(ensemble mode "$i")" ] || ensemble revive "$i"
+  done
+  ONE=$THREE
+  left=$(await_no_process 5) || fail "processes are left: $left"
+  left=$(zk "$THREE" leftovers 10) || fail "contenders are left: $left"
+}
+
+@test "the leader is killed while one holds and others wait: nobody loses lock or place" {
+  export ZKFLOCK_SERVERS=$THREE
+  # shellcheck disable=SC2016
+  background -v "$LOCK" sh -c 'echo "$ZKFLOCK_TOKEN" >token; until [ -e release ]; do sleep 0.02; done' \
+    2>log.holder
+  holder=$!
+  eventually test -s token
+  for i in 1 2 3 4 5; do
+    # shellcheck disable=SC2016
+    wait_in_line "log.$i" "$LOCK" sh -c 'echo "$1" >>served' sh "$i"
+  done
+  nodes=$(zk "$THREE" ls "$LOCK")
+  ensemble kill "$(ensemble leader)"
+  eventually ensemble leader
+  # Whoever was connected to it moves to another server; the znodes are the same as before.
+  assert_equal "$(zk "$THREE" ls "$LOCK")" "$nodes"
+  assert_not_exist served
+  touch release
+  wait
+  assert_equal "$(cat served)" "$(seq 5)"
+  refute grep -q "joining the queue" log.1 log.2 log.3 log.4 log.5
+}
+
+@test "the server of the holder alone is killed: the command never notices" {
+  # Not i, which bats' run uses.
+  for server in 1 2 3; do
+    # All clients are at that server; after its death they find the others.
+    first=$(cut -d, -f"$server" <<<"$THREE")
+    rm -f token release
+    # shellcheck disable=SC2016
+    background -vv -z "$first,$THREE" "$LOCK" \
+      sh -c 'echo "$ZKFLOCK_TOKEN" >token; until [ -e release ]; do sleep 0.02; done' 2>log
+    holder=$!
+    eventually test -s token
+    ensemble kill "$server"
+    eventually ensemble leader
+    run -1 zkflock -n -z "$THREE" "$LOCK" true
+    touch release
+    ends_with 0 "$holder"
+    ensemble revive "$server"
+  done
+}
+
+@test "a dead server among three costs little at the start" {
+  ensemble kill 1
+  eventually ensemble leader
+  for _ in $(seq 6); do
+    run -0 timeout 10 zkflock -v -z "$THREE" "$LOCK" true
+    assert_output --regexp 'waited ([0-9]{1,3} ms|1 s)$'
+  done
+}
+
+# start_proxy DIRECTION N: before the standalone server; its port in $port.
+start_proxy() {
+  coproc PROXY { proxy "$ONE" "$1" "$2" 3>&-; }
+  proxy_pid=$PROXY_PID
+  read -r -u "${PROXY[0]}" port
+}
+
+# end_proxy: "cut" in $cut if the message came and was lost.
+end_proxy() {
+  cut=
+  read -r -t 0.2 -u "${PROXY[0]}" cut || true
+  eval "exec ${PROXY[1]}>&-"
+  wait "$proxy_pid" || true
+}
+
+# through_proxy DIRECTION N ARG...: runs zkflock ARG... with the Nth message lost.
+through_proxy() {
+  start_proxy "$1" "$2"
+  shift 2
+  run zkflock -v -z "127.0.0.1:$port" "$@"
+  end_proxy
+}
+
+@test "the reply to the create is lost: the znode is found again, not made twice" {
+  zkflock "$LOCK" true
+  # 1 is the handshake.
+  through_proxy reply 2 "$LOCK" touch ran
+  assert_success
+  assert_equal "$cut" cut
+  assert_exist ran
+  # Two created in all, both of them left counted.
+  run -0 zk "$ONE" stat "$LOCK"
+  assert_output --regexp '^2 4 0 0 '
+}
+
+@test "the connection breaks at each message in turn: the command runs once, nothing is left" {
+  n=0
+  for direction in request reply; do
+    number=1
+    while true; do
+      rm -f ran
+      through_proxy "$direction" "$number" "$LOCK" sh -c 'echo x >>ran'
+      n=$((n + 1))
+      assert_success
+      assert_equal "$(cat ran)" x
+      [ "$cut" = cut ] || break
+      number=$((number + 1))
+    done
+    # Handshake, create, list, get, release, close; and where the lock was new, more.
+    assert [ "$number" -ge 5 ]
+  done
+  run -0 zk "$ONE" ls "$LOCK"
+  assert_output ""
+  # A departure whose acknowledgement was lost still counts once.
+  read -r version cversion children _ <<<"$(zk "$ONE" stat "$LOCK")"
+  assert_equal "$children" 0
+  assert_equal "$((2 * version))" "$cversion"
+}
+
+@test "the same for a waiter: its place is kept through every lost message" {
+  for direction in request reply; do
+    for number in 2 3 4 5 6; do
+      hold "$LOCK" "release.$direction.$number"
+      start_proxy "$direction" "$number"
+      wait_in_line log -z "127.0.0.1:$port" "$LOCK" touch "ran.$direction.$number"
+      zk "$ONE" await-count "$LOCK" 2
+      touch "release.$direction.$number"
+      ends_with 0 "$waiter"
+      assert_exist "ran.$direction.$number"
+      wait "$holder"
+      end_proxy
+    done
+  done
+  read -r version cversion children _ <<<"$(zk "$ONE" stat "$LOCK")"
+  assert_equal "$((2 * version))" "$cversion"
+}
