@@ -340,6 +340,7 @@ struct lock *lock_new(struct session *session, const char *path, int64_t lease_m
     lock->record.lease_ms = lease_ms;
     lock->settled_at = CLOCK_NEVER;
     renew_guid(lock);
+    step_join(lock); /* sent with the handshake */
     return lock;
 }
 

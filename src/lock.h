@@ -35,7 +35,8 @@ enum lock_phase {
 
 /*
  * A contender for the lock at path, an absolute znode path, that gives it lease_ms if it has to
- * make it.  Begins when the session is connected.  The session has to live as long.
+ * make it.  Its first requests are queued at once and go out with the session's handshake.  The
+ * session has to live as long.
  */
 struct lock *lock_new(struct session *session, const char *path, int64_t lease_ms);
 

@@ -174,6 +174,14 @@ void request_drop_all(struct session *session)
     session->newest = NULL;
 }
 
+void request_fail_all(struct session *session)
+{
+    for (struct item *item = session->oldest; item; item = item->newer) {
+        item->event.rc = ZCONNECTIONLOSS;
+        item_push(item);
+    }
+}
+
 int64_t request_accompany(struct session *session)
 {
     if (!session->oldest)

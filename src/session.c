@@ -1,9 +1,11 @@
 #include "session_state.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -65,7 +67,11 @@ static void remember_trouble(struct session *session, const char *message)
     if (!end)
         return;
     pthread_mutex_lock(&session->mutex);
-    snprintf(session->trouble, sizeof(session->trouble), "%.*s", (int)(end - begin - 1), begin + 1);
+    if (strtol(errno_text + 6, NULL, 10) == EHOSTDOWN) /* so the library says end of file */
+        snprintf(session->trouble, sizeof(session->trouble), "the server closed the connection");
+    else
+        snprintf(session->trouble, sizeof(session->trouble), "%.*s", (int)(end - begin - 1),
+                 begin + 1);
     pthread_mutex_unlock(&session->mutex);
 }
 
@@ -78,7 +84,11 @@ static void on_log(const char *message)
 
     if (session)
         remember_trouble(session, message);
-    log_debug("%.*s", (int)strcspn(message, "\n"), message);
+    /* Without the time, pid and thread in front, and the newline behind some of them. */
+    const char *text = strstr(message, "ZOO_");
+
+    text = text ? text : message;
+    log_debug("%.*s", (int)strcspn(text, "\n"), text);
 }
 
 /* ---- opening and closing ---- */
@@ -94,7 +104,10 @@ static int connect_attempt(struct session *session)
     atomic_store(&log_session, session);
     session->handle = zookeeper_init2(list, on_session, session->timeout_ms, NULL, session,
                                       ZOO_NO_LOG_CLIENTENV, on_log);
-    if (!session->handle)
+    /* Only literals are given to it, which need no looking up again on every turn of its loop. */
+    if (session->handle)
+        zoo_set_servers_resolution_delay(session->handle, -1);
+    else
         snprintf(session->trouble, sizeof(session->trouble), "%s", strerror(errno));
     session->attempt++;
     session->attempt_until = clock_now() + clock_earlier(patience, longest);
@@ -106,6 +119,7 @@ struct session *session_open(const struct servers *servers, int timeout_ms)
 {
     struct session *session = xcalloc(1, sizeof(*session));
 
+    mallopt(M_ARENA_MAX, 1); /* else each of the library's threads gets one of its own */
     session->servers = servers;
     session->timeout_ms = timeout_ms;
     session->disconnected_since = clock_now();
@@ -125,7 +139,7 @@ struct session *session_open(const struct servers *servers, int timeout_ms)
     return session;
 }
 
-/* Closes the handle and drops everything that came through it; the library's threads have ended. */
+/* Closes the handle, which ends the library's threads, and drops what came through it unread. */
 static void drop_handle(struct session *session)
 {
     if (session->handle)
@@ -136,12 +150,12 @@ static void drop_handle(struct session *session)
         if (item->event.type != SESSION_REPLY)
             item_free(item);
     }
-    request_drop_all(session);
 }
 
 void session_reopen(struct session *session)
 {
     drop_handle(session);
+    request_drop_all(session);
     session->established = session->connected = false;
     session->attempt = 0;
     session->disconnected_since = clock_now();
@@ -153,6 +167,7 @@ void session_close(struct session *session)
     if (!session)
         return;
     drop_handle(session);
+    request_drop_all(session);
     atomic_store(&log_session, NULL);
     item_free(session->current);
     if (session->event_fd >= 0)
@@ -249,6 +264,7 @@ int64_t session_tick(struct session *session)
         /* A session that the library has just been given is met in the queue, not lost here. */
         if (now >= session->attempt_until && zoo_state(session->handle) != ZOO_CONNECTED_STATE) {
             drop_handle(session);
+            request_fail_all(session);
             connect_attempt(session); /* a failure is tried again and told by session_trouble() */
         }
         return session->attempt_until;

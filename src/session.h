@@ -7,9 +7,9 @@
  * given session_close()
  *
  * All calls are made by one thread, the owner's; the client library's two threads only fill the
- * queue.  Requests are answered in the order in which they were sent (ZooKeeper's FIFO order of a
- * session), watch events come at any time.  A request that cannot even be queued is answered like
- * any other, with an error.
+ * queue.  Requests may be made before there is contact.  They are answered in the order in which
+ * they were sent (ZooKeeper's FIFO order of a session), watch events come at any time.  A request
+ * that cannot even be queued is answered like any other, with an error.
  *
  * The client library's own names (struct Stat, ZOO_* and Z* constants) are used for what is theirs.
  */

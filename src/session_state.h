@@ -68,7 +68,8 @@ int64_t request_accompany(struct session *session);
 /* An armed watcher, for request.c: what it hears becomes SESSION_WATCH. */
 void session_on_watch(zhandle_t *handle, int type, int state, const char *path, void *context);
 
-/* Forgets all requests under way; the library's threads have ended. */
+/* For when the library's threads have ended: forgets all requests under way, or answers them. */
 void request_drop_all(struct session *session);
+void request_fail_all(struct session *session);
 
 #endif
