@@ -118,8 +118,8 @@ static void end_tree(struct guard_state *guard)
 {
     guard->state = ENDING;
     guard->kill_at = clock_earlier(kill_time(guard), clock_now() + lease_grace(guard->lease));
-    tree_signal(SIGTERM, 0);
-    tree_signal(SIGCONT, 0); /* what is stopped would not hear it */
+    tree_signal(SIGTERM);
+    tree_signal(SIGCONT); /* what is stopped would not hear it */
     set_timer(guard, guard->kill_at);
 }
 

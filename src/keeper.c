@@ -1,11 +1,9 @@
 #include "keeper_state.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,33 +15,22 @@
 /* How long to try to give a lock back when there is no answer; then its session has to expire. */
 #define GIVE_BACK_PATIENCE (5 * CLOCK_S)
 
-/*
- * A closed stdin, stdout or stderr would be taken over by the next descriptor opened.  The
- * stand-in is close-on-exec: the command finds it closed as the caller left it.
- */
-static void fill_standard_descriptors(void)
-{
-    for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
-            return;
-}
-
-struct keeper *keeper_start(const struct options *options, struct command *command)
+struct keeper *keeper_start(const struct options *options, const struct command *command,
+                            struct front *front)
 {
     struct keeper *keeper = xcalloc(1, sizeof(*keeper));
 
     keeper->options = options;
     keeper->command = command;
+    keeper->front = front;
     keeper->started_at = clock_now();
-    fill_standard_descriptors();
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    command->inherited.process_group = getpgrp();
-    keeper->signal_fd = signals_block(&command->inherited.mask, &command->inherited.ignores_child);
-    if (keeper->signal_fd < 0 || guard_start(&keeper->guard, command, options->lock) < 0) {
+    if (guard_start(&keeper->guard, command, options->lock) < 0) {
         log_error("cannot start: %s", strerror(errno));
+        front_end(front, EXITCODE_OSERR);
         free(keeper);
         return NULL;
     }
+    front_introduce(front, keeper->guard.pid);
     return keeper;
 }
 
@@ -51,8 +38,12 @@ struct keeper *keeper_start(const struct options *options, struct command *comma
 
 static void reap_guard(struct keeper *keeper)
 {
+    struct signals_received received;
     pid_t pid;
 
+    /* Of the keeper's own signals only SIGCHLD counts; the caller's come through the front. */
+    while (signals_next(keeper->front->signal_fd, &received))
+        continue;
     /* Others than the guard are orphans that a dead guard left to us. */
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
         if (pid == keeper->guard.pid)
@@ -63,16 +54,22 @@ static void take_signal(struct keeper *keeper, const struct signals_received *re
 {
     int number = received->number;
 
-    if (number == SIGCHLD) {
-        reap_guard(keeper);
-    } else if (keeper->running) {
+    if (keeper->running) {
         if (signals_to_forward(received))
             guard_signal(&keeper->guard, number);
     } else if (signals_stop(number)) {
-        signals_stop_self(number);
+        front_stop(keeper->front, number, true);
     } else if (signals_end(number) && !keeper->ended_by) {
         keeper->ended_by = number;
     }
+}
+
+void keeper_hear_front(struct keeper *keeper)
+{
+    struct signals_received received;
+
+    while (keeper->front->link >= 0 && front_next(keeper->front, &received) == FRONT_SIGNAL)
+        take_signal(keeper, &received);
 }
 
 static void take_report(struct keeper *keeper, const struct guard_message *report)
@@ -84,7 +81,7 @@ static void take_report(struct keeper *keeper, const struct guard_message *repor
     case GUARD_STOPPED:
         /* As under flock(1): the job stops with its command.  SIGSTOP was meant for it alone. */
         if (signals_stop(report->number))
-            signals_stop_self(report->number);
+            front_stop(keeper->front, report->number, false);
         break;
     case GUARD_EXITED:
         keeper->exited = true;
@@ -99,29 +96,22 @@ static void take_report(struct keeper *keeper, const struct guard_message *repor
     }
 }
 
-void keeper_take_signals(struct keeper *keeper)
-{
-    struct signals_received received;
-
-    while (signals_next(keeper->signal_fd, &received))
-        take_signal(keeper, &received);
-}
-
 void keeper_pump(struct keeper *keeper, int64_t deadline)
 {
     struct guard_message report;
     struct session_event event;
     struct pollfd fds[] = {
-        {.fd = keeper->signal_fd, .events = POLLIN},
+        {.fd = keeper->front->signal_fd, .events = POLLIN},
         {.fd = keeper->guard_dead ? -1 : keeper->guard.link, .events = POLLIN},
         {.fd = keeper->session ? session_fd(keeper->session) : -1, .events = POLLIN},
+        {.fd = keeper->front->link, .events = POLLIN},
     };
 
     if (keeper->session)
         deadline = clock_earlier(deadline, session_tick(keeper->session));
     if (keeper->lock)
         deadline = clock_earlier(deadline, lock_tick(keeper->lock));
-    if (poll(fds, 3, clock_poll_timeout(deadline)) < 0)
+    if (poll(fds, 4, clock_poll_timeout(deadline)) < 0)
         return;
     if (fds[2].revents)
         while (session_next_event(keeper->session, &event))
@@ -131,7 +121,9 @@ void keeper_pump(struct keeper *keeper, int64_t deadline)
         while (guard_next(&keeper->guard, &report))
             take_report(keeper, &report);
     if (fds[0].revents)
-        keeper_take_signals(keeper);
+        reap_guard(keeper);
+    if (fds[3].revents)
+        keeper_hear_front(keeper);
 }
 
 /* ---- the end ---- */
@@ -146,6 +138,12 @@ bool keeper_ended_by_signal(struct keeper *keeper)
 {
     log_info("ended by signal %d (%s)", keeper->ended_by, strsignal(keeper->ended_by));
     return keeper_stop(keeper, EXITCODE_SIGNAL + keeper->ended_by);
+}
+
+bool keeper_front_died(struct keeper *keeper)
+{
+    log_error("zkflock was killed, so the command is ended and the lock given back");
+    return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 
 bool keeper_guard_died(struct keeper *keeper)
@@ -167,20 +165,24 @@ static void leave_queue(struct keeper *keeper)
                     keeper->options->lock, (session_timeout_ms(keeper->session) + 999) / 1000);
 }
 
-int keeper_give_back(struct keeper *keeper)
+static bool has_something_to_give_back(const struct keeper *keeper)
 {
-    int status = keeper->status;
-
+    if (!keeper->lock || session_id(keeper->session) == 0)
+        return false; /* without a session there is no znode */
     /* A lock that is lost for want of contact is not given back by waiting for contact. */
-    if (keeper->lock && (!keeper->lost || session_connected(keeper->session)))
+    return !keeper->lost || session_connected(keeper->session);
+}
+
+void keeper_give_back(struct keeper *keeper)
+{
+    if (has_something_to_give_back(keeper))
         leave_queue(keeper);
     guard_dismiss(&keeper->guard);
-    lock_free(keeper->lock);
-    session_close(keeper->session);
     if (!keeper->guard_dead)
         waitpid(keeper->guard.pid, NULL, 0);
+    front_end(keeper->front, keeper->status);
+    lock_free(keeper->lock);
+    session_close(keeper->session);
     close(keeper->guard.link);
-    close(keeper->signal_fd);
     free(keeper);
-    return status;
 }

@@ -1,12 +1,12 @@
 /*
- * The keeper: the process that the caller started.  It holds the ZooKeeper session and the lock,
- * passes signals on, and tells the outcome.
+ * The keeper: the process that holds the ZooKeeper session and the lock, between the front, which
+ * the caller waits for, and the guard, which runs the command.
  *
- *     keeper_start()        the guard is forked, signals are blocked
+ *     keeper_start()        the guard is forked
  *     keeper_connect()
  *     keeper_acquire()
  *     keeper_run()
- *     keeper_give_back()    also when one of the above has failed; returns the exit status
+ *     keeper_give_back()    also when one of the above has failed; ends the front
  *
  * connect and acquire return whether to go on; if not, they have said why.  One thread; a process
  * has one keeper.
@@ -17,12 +17,14 @@
 #include <stdbool.h>
 
 #include "command.h"
+#include "front.h"
 #include "options.h"
 
 struct keeper;
 
-/* Returns NULL after a message.  Both arguments have to live as long as the keeper. */
-struct keeper *keeper_start(const struct options *options, struct command *command);
+/* Returns NULL after a message and the end of the front.  The arguments have to live as long. */
+struct keeper *keeper_start(const struct options *options, const struct command *command,
+                            struct front *front);
 
 /* Finds a server and gets a session.  Starts the first threads. */
 bool keeper_connect(struct keeper *keeper);
@@ -34,9 +36,9 @@ bool keeper_acquire(struct keeper *keeper);
 void keeper_run(struct keeper *keeper);
 
 /*
- * Gives back what there is, ends session and guard, in bounded time, and frees the keeper.  Returns
- * the status to exit with.
+ * Gives back what there is, ends guard, front and session, in bounded time, and frees the keeper.
+ * The caller goes on as soon as the front has ended, with the lock free and the command gone.
  */
-int keeper_give_back(struct keeper *keeper);
+void keeper_give_back(struct keeper *keeper);
 
 #endif

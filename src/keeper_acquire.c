@@ -48,6 +48,8 @@ bool keeper_acquire(struct keeper *keeper)
             break;
         if (keeper->guard_dead)
             return keeper_guard_died(keeper);
+        if (keeper->front->link < 0)
+            return keeper_front_died(keeper);
         if (phase == LOCK_LEAVING || phase == LOCK_LEFT) {
             const char *why;
             enum exitcode status = lock_failure(keeper->lock, &why);

@@ -78,12 +78,15 @@ static bool ended(struct keeper *keeper, int64_t guard_knows_end)
     if (keeper->exited) {
         keeper->status = command_status(keeper);
     } else if (keeper->exec_error) {
-        log_error("cannot execute %s: %s", keeper->command->argv[0],
-                  strerror(keeper->exec_error));
+        log_error("cannot execute %s: %s", keeper->command->argv[0], strerror(keeper->exec_error));
         keeper->status = (int)command_exec_failure(keeper->exec_error);
     } else if (keeper->guard_dead) {
         kill_without_guard(keeper);
         keeper_guard_died(keeper);
+    } else if (keeper->front->link < 0) {
+        guard_kill(&keeper->guard);
+        await_empty(keeper);
+        keeper_front_died(keeper);
     } else if (keeper->lease_over || lock_phase(keeper->lock) == LOCK_LOST ||
                clock_now() >= guard_knows_end - margin) {
         /* By the last of these the guard should have spoken: it is not well. */

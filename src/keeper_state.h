@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "front.h"
 #include "guard.h"
 #include "keeper.h"
 #include "lock.h"
@@ -21,7 +22,7 @@ struct keeper {
     const struct options *options;
     const struct command *command;
     int64_t started_at;
-    int signal_fd;
+    struct front *front;
     int ended_by; /* the signal that ends zkflock before the command runs; 0: none */
     bool running;
     bool lost;
@@ -47,14 +48,15 @@ struct keeper {
  */
 void keeper_pump(struct keeper *keeper, int64_t deadline);
 
-/* Takes in all signals that have come, without waiting. */
-void keeper_take_signals(struct keeper *keeper);
+/* Takes in what the front has said, without waiting. */
+void keeper_hear_front(struct keeper *keeper);
 
 /* Sets the status to exit with and returns false, for a phase to return. */
 bool keeper_stop(struct keeper *keeper, int status);
 
 /* The same after saying why: ends that several phases share. */
 bool keeper_ended_by_signal(struct keeper *keeper);
+bool keeper_front_died(struct keeper *keeper);
 bool keeper_guard_died(struct keeper *keeper);
 
 #endif

@@ -3,37 +3,63 @@
  *
  *     zkflock [options] LOCK COMMAND [ARG]...
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "command.h"
 #include "exitcode.h"
+#include "front.h"
 #include "keeper.h"
+#include "log.h"
 #include "options.h"
 
-#include <stdlib.h>
-
-/* Takes the lock, runs the command, gives the lock back; returns the status to exit with. */
-static int run_under_lock(const struct options *options, struct command *command)
+/*
+ * A closed stdin, stdout or stderr would be taken over by the next descriptor opened.  The
+ * stand-in is close-on-exec: the command finds it closed as the caller left it.
+ */
+static void fill_standard_descriptors(void)
 {
-    struct keeper *keeper = keeper_start(options, command);
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
+            return;
+}
+
+/* Takes the lock, runs the command, gives the lock back. */
+static void run_under_lock(const struct options *options, const struct command *command,
+                           struct front *front)
+{
+    struct keeper *keeper = keeper_start(options, command, front);
 
     if (!keeper)
-        return EXITCODE_OSERR;
+        return;
     if (keeper_connect(keeper) && keeper_acquire(keeper))
         keeper_run(keeper);
-    return keeper_give_back(keeper);
+    keeper_give_back(keeper);
 }
 
 int main(int argc, char **argv)
 {
     struct options options;
     struct command command = {0};
+    struct front front;
     bool done;
     int status = options_parse(&options, argc, argv, &done);
 
     if (status == 0 && !done) {
         command.argv = options.command;
         status = (int)command_find(&command);
-        if (status == 0)
-            status = run_under_lock(&options, &command);
+    }
+    if (status == 0 && !done) {
+        fill_standard_descriptors();
+        if (front_start(&front, &command.inherited) < 0) {
+            log_error("cannot start: %s", strerror(errno));
+            status = EXITCODE_OSERR;
+        } else {
+            run_under_lock(&options, &command, &front); /* the front tells the caller */
+        }
     }
     free(command.file);
     options_release(&options);

@@ -75,61 +75,76 @@ static struct process *list_processes(size_t *count)
     return list;
 }
 
-/* Marks what descends from root; a pass for each generation. */
-static void mark_descendants(struct process *list, size_t count, pid_t root, pid_t spare)
+struct tree {
+    struct process *list;
+    size_t count;
+    pid_t root;
+};
+
+static bool is_member(const struct tree *tree, pid_t pid)
+{
+    if (pid == tree->root)
+        return true;
+    for (size_t i = 0; i < tree->count; i++)
+        if (tree->list[i].ours && tree->list[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* Marks what descends from the root; a pass for each generation. */
+static void mark_descendants(const struct tree *tree)
 {
     bool changed = true;
 
     while (changed) {
         changed = false;
-        for (size_t i = 0; i < count; i++) {
-            bool child = list[i].parent == root;
+        for (size_t i = 0; i < tree->count; i++) {
+            struct process *process = &tree->list[i];
 
-            for (size_t j = 0; !child && j < count; j++)
-                child = list[j].ours && list[j].pid == list[i].parent;
-            if (child && !list[i].ours && list[i].pid != spare)
-                changed = list[i].ours = true;
+            if (!process->ours && is_member(tree, process->parent))
+                changed = process->ours = true;
         }
     }
 }
 
-static bool send_signal(const struct process *process, int signal)
+static bool send_signal(const struct tree *tree, pid_t pid, int signal)
 {
-    int fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     bool sent = false;
 
     if (fd < 0) {
-        /* Only without pidfds (before Linux 5.3): an own child's number cannot be reused. */
-        if (errno == ENOSYS)
-            return parent_of(process->pid) == process->parent && kill(process->pid, signal) == 0;
-        return false;
+        /* Only without pidfds (before Linux 5.3). */
+        return errno == ENOSYS && is_member(tree, parent_of(pid)) && kill(pid, signal) == 0;
     }
-    /* The descriptor now means one process for good: is it still the one that was listed? */
-    if (parent_of(process->pid) == process->parent)
+    /*
+     * The descriptor now means one process for good.  It is still one of the tree's if its parent
+     * is; that may be another than before, where the parent has just died of the same signal.
+     */
+    if (is_member(tree, parent_of(pid)))
         sent = syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0) == 0;
     close(fd);
     return sent;
 }
 
-size_t tree_signal(int signal, pid_t spare)
+size_t tree_signal(int signal)
 {
-    size_t count;
+    struct tree tree = {.root = getpid()};
     size_t sent = 0;
-    struct process *list = list_processes(&count);
 
-    mark_descendants(list, count, getpid(), spare);
-    for (size_t i = 0; i < count; i++)
-        if (list[i].ours)
-            sent += send_signal(&list[i], signal);
-    free(list);
+    tree.list = list_processes(&tree.count);
+    mark_descendants(&tree);
+    for (size_t i = 0; i < tree.count; i++)
+        if (tree.list[i].ours)
+            sent += send_signal(&tree, tree.list[i].pid, signal);
+    free(tree.list);
     return sent;
 }
 
-int tree_kill(void)
+bool tree_kill(void)
 {
     pid_t pid;
 
-    tree_signal(SIGKILL, 0);
+    tree_signal(SIGKILL);
     do {
         pid = waitpid(-1, NULL, WNOHANG);
     } while (pid > 0 || (pid < 0 && errno == EINTR));

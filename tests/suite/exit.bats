@@ -67,14 +67,38 @@ load helper
   assert_not_exist ran
 }
 
-@test "70 when the guard is killed: the command is ended, the lock given back" {
-  background "$LOCK" sh -c 'touch started; sleep 1000' 2>log
-  keeper=$!
+# front, keeper and guard of a zkflock whose command runs, in $front, $keeper, $guard.
+start_running() {
+  background --session-timeout 1 "$LOCK" sh -c 'setsid -f sh -c "touch started; exec sleep 1000"; exec sleep 1000' 2>log
+  front=$!
   eventually test -e started
-  kill -KILL "$(pgrep -P "$keeper" -x lock-guard)"
-  ends_with 70 "$keeper"
+  keeper=$(pgrep -P "$front" -x zkflock)
+  guard=$(pgrep -P "$keeper" -x lock-guard)
+}
+
+@test "70 when the guard is killed: the command is ended, the lock given back" {
+  start_running
+  kill -KILL "$guard"
+  ends_with 70 "$front"
   assert_equal "$(cat log)" "zkflock: the guard process was killed, so the command was ended"
   nothing_left_of "$LOCK"
+}
+
+@test "70 when the keeper is killed: the command is ended" {
+  start_running
+  kill -KILL "$keeper"
+  ends_with 70 "$front"
+  assert_equal "$(cat log)" "zkflock: the keeper process was killed, so the command was ended"
+  PATIENCE=20 zk "$ONE" await-count "$LOCK" 0
+}
+
+@test "kill -9 of zkflock itself: the command is ended, the lock given back, counted" {
+  start_running
+  kill -KILL "$front"
+  ends_with 137 "$front"
+  zk "$ONE" await-count "$LOCK" 0
+  assert_equal "$(cat log)" "zkflock: zkflock was killed, so the command is ended and the lock given back"
+  run -0 timeout 5 zkflock "$LOCK" true
 }
 
 @test "71 when the operating system refuses" {

@@ -22,8 +22,8 @@ setup() {
 
 teardown() {
   local left
-  left=$(await_no_process 5) || fail "processes are left: $left"
-  left=$(zk "$ONE" leftovers 5) || fail "contenders are left: $left"
+  left=$(await_no_process 5) || fail "processes are left: $left" || return 1
+  left=$(zk "$ONE" leftovers 5) || fail "contenders are left: $left" || return 1
 }
 
 # The pids of everything this test started that still runs, but for the shells of the test itself.
@@ -86,6 +86,13 @@ wait_in_line() {
   background -v "$@" 2>"$log"
   waiter=$!
   eventually contains "$log" "waiting for"
+}
+
+# family PID: front, keeper and guard of a waiting zkflock, as a crash of the host takes them.
+family() {
+  local keeper
+  keeper=$(pgrep -P "$1" -x zkflock)
+  echo "$1 $keeper $(pgrep -P "$keeper" -x lock-guard)"
 }
 
 nothing_left_of() { # nothing_left_of LOCK

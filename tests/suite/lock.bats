@@ -140,14 +140,15 @@ armed() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq "$1" ]; }
   assert_output inner
 }
 
-@test "kill -9 of a waiter leaves no ghost: its znode goes with its session, and nobody waits on" {
+@test "a waiter whose host crashes leaves no ghost: its znode goes with its session" {
   hold "$LOCK" release
   wait_in_line log.1 --session-timeout 1 "$LOCK" true
   ghost=$waiter
-  # shellcheck disable=SC2016
-  wait_in_line log.2 "$LOCK" sh -c 'echo served'
-  kill -KILL "$ghost"
+  wait_in_line log.2 "$LOCK" true
+  # shellcheck disable=SC2046
+  kill -KILL $(family "$ghost")
   zk "$ONE" await-count "$LOCK" 2
+  # It left uncounted.
   assert_equal "$(zk "$ONE" stat "$LOCK" | cut -d' ' -f1)" 0
   kill -TERM "$waiter"
   ends_with 143 "$waiter"
@@ -155,12 +156,25 @@ armed() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq "$1" ]; }
   wait "$holder"
 }
 
-@test "a waiter whose session expired while it was stopped joins again and is served" {
+@test "kill -9 of a waiting zkflock gives its place back at once" {
+  hold "$LOCK" release
+  wait_in_line log "$LOCK" true
+  kill -KILL "$waiter"
+  zk "$ONE" await-count "$LOCK" 1
+  assert_equal "$(zk "$ONE" stat "$LOCK" | cut -d' ' -f1)" 1
+  touch release
+  wait "$holder"
+}
+
+@test "a waiter whose session expired while it was stopped joins again" {
   hold "$LOCK" release
   wait_in_line log --session-timeout 1 "$LOCK" touch served
-  kill -STOP "$waiter"
+  stopped=$(family "$waiter")
+  # shellcheck disable=SC2086
+  kill -STOP $stopped
   zk "$ONE" await-count "$LOCK" 1
-  kill -CONT "$waiter"
+  # shellcheck disable=SC2086
+  kill -CONT $stopped
   eventually contains log "the session expired while waiting"
   zk "$ONE" await-count "$LOCK" 2
   assert_not_exist served

@@ -38,7 +38,7 @@ open("pid", "w").write(str(p.pid)); sys.exit(p.wait())' zkflock "$LOCK" ./record
 }
 
 @test "a signal that ends the command gives 128+N, and the lock is free" {
-  background "$LOCK" sh -c 'touch ready; sleep 1000'
+  background "$LOCK" sh -c 'touch ready; exec sleep 1000'
   keeper=$!
   eventually test -e ready
   kill -TERM "$keeper"
@@ -117,7 +117,7 @@ r = p.wait(); open("status", "w").write(str(r))' zkflock -v "$LOCK" touch ran 3>
 }
 
 @test "terminal: Ctrl-C ends an ordinary command, 130, and the shell has its prompt" {
-  run -0 terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; sleep 1000"; echo status $?\n' \
+  run -0 terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; exec sleep 1000"; echo status $?\n' \
     file=ready key=c 'expect=status 130'
 }
 
@@ -136,6 +136,21 @@ r = p.wait(); open("status", "w").write(str(r))' zkflock -v "$LOCK" touch ran 3>
     'expect=after 6'
 }
 
+@test "terminal: a job that was stopped for longer than the lease still holds its lock" {
+  terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; until [ -e stop ]; do sleep 0.02; done; exit 6"; echo status $?\n' \
+    file=ready key=z expect=Stopped touch=stopped file=long 'send=touch stop; fg; echo after $?\n' \
+    'expect=after 6' >session 2>&1 3>&- 4>&- &
+  person=$!
+  eventually test -e stopped
+  # The lease is 15 s; the proofs of life have to carry it on, and nobody else gets the lock.
+  started=$SECONDS
+  while [ $((SECONDS - started)) -lt 17 ]; do
+    run -1 zkflock -q -w 1 "$LOCK" true
+  done
+  touch long
+  ends_with 0 "$person" || cat session
+}
+
 @test "terminal: Ctrl-Z and bg, then the job ends in the background" {
   run -0 terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; until [ -e stop ]; do sleep 0.02; done; touch done"\n' \
     file=ready key=z expect=Stopped 'send=bg; touch stop\n' file=done 'send=wait; echo all $?\n' 'expect=all 0'
@@ -147,6 +162,6 @@ r = p.wait(); open("status", "w").write(str(r))' zkflock -v "$LOCK" touch ran 3>
 }
 
 @test "terminal: when it is taken away, HUP ends the command and the lock comes free" {
-  run -0 terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; sleep 1000"\n' file=ready hangup
+  run -0 terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; exec sleep 1000"\n' file=ready hangup
   PATIENCE=5 eventually zkflock -n -q "$LOCK" true
 }

@@ -1,0 +1,42 @@
+# How the servers of an ensemble are named and found.
+
+load helper
+
+@test "a host name, whatever addresses it has" {
+  run -0 zkflock -z "localhost:${ONE#*:}" "$LOCK" true
+  assert_output ""
+}
+
+@test "an IPv6 address, and a chroot behind it" {
+  zk "$ONE" create "$LOCK/root"
+  coproc PROXY { proxy "$ONE" none 0 ::1 3>&-; }
+  pid=$PROXY_PID
+  read -r -u "${PROXY[0]}" port
+  # shellcheck disable=SC2016
+  run -0 zkflock -z "[::1]:$port$LOCK/root" name sh -c 'echo "$ZKFLOCK_LOCK"'
+  assert_output /locks/name
+  run -0 zk "$ONE" ls "$LOCK/root/locks"
+  assert_output name
+  eval "exec ${PROXY[1]}>&-"
+  wait "$pid" || true
+}
+
+@test "an even number of servers, half of them dead, in any order" {
+  for _ in 1 2 3 4 5 6; do
+    run -0 timeout 5 zkflock -z "127.0.0.1:1,$ONE" "$LOCK" true
+    run -0 timeout 5 zkflock -z "$ONE,127.0.0.1:1,127.0.0.1:2,127.0.0.1:3" "$LOCK" true
+  done
+}
+
+@test "--servers goes before ZKFLOCK_SERVERS, and an empty ZKFLOCK_SERVERS is none" {
+  ZKFLOCK_SERVERS=127.0.0.1:1 run -0 zkflock -z "$ONE" "$LOCK" true
+  ZKFLOCK_SERVERS="" run -69 zkflock --connect-timeout 0.2 "$LOCK" true
+  assert_output --partial "no server reachable at 127.0.0.1:2181"
+}
+
+@test "the command gets neither a socket nor a thread of the client, and no session password" {
+  # shellcheck disable=SC2016
+  zkflock "$LOCK" sh -c 'ls -l /proc/$$/fd >fds; env >environment' 3>&- 4>&-
+  refute grep -q socket: fds
+  refute grep -qi passw environment
+}
