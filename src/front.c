@@ -12,8 +12,7 @@
 #include "exitcode.h"
 #include "log.h"
 
-/* From the keeper: GUARD number is a pid, STOP a signal, END a status.  From the front: a signal.
- */
+/* From the keeper: GUARD's number is a pid, STOP's a signal, END's a status.  SIGNAL is to it. */
 enum message_type { MESSAGE_SIGNAL, MESSAGE_GUARD, MESSAGE_STOP, MESSAGE_END };
 
 struct message {
@@ -30,90 +29,150 @@ static void say(int link, enum message_type type, int number, bool flag)
     (void)sent; /* that the other side is dead is found out by reading */
 }
 
-/* ---- the front's own life ---- */
+/* ---- the front's process ---- */
 
-static _Noreturn void keeper_died(pid_t guard)
+struct front_process {
+    int link;
+    int signal_fd;
+    pid_t keeper;
+    pid_t guard;
+    int status; /* -1: not known yet */
+};
+
+/* The link has closed: the keeper has ended, one way or the other. */
+static _Noreturn void finish(const struct front_process *process)
 {
-    /* The guard, now this process's child, ends the command. */
-    if (guard > 0)
-        waitpid(guard, NULL, 0);
+    waitpid(process->keeper, NULL, 0);
+    if (process->status >= 0)
+        _exit(process->status);
+    /* It was killed.  The guard, this process's child now, ends the command. */
+    if (process->guard > 0)
+        waitpid(process->guard, NULL, 0);
     log_error("the keeper process was killed, so the command was ended");
     _exit(EXITCODE_INTERNAL);
 }
 
-static _Noreturn void serve(int link, int signal_fd, pid_t keeper)
+static void hear_keeper(struct front_process *process)
 {
-    struct pollfd fds[] = {{.fd = signal_fd, .events = POLLIN}, {.fd = link, .events = POLLIN}};
-    struct signals_received signal;
     struct message message;
-    pid_t guard = 0;
+    ssize_t len = recv(process->link, &message, sizeof(message), 0);
+
+    if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR))
+        finish(process);
+    if (len != sizeof(message))
+        return;
+    if (message.type == MESSAGE_END) {
+        process->status = message.number;
+    } else if (message.type == MESSAGE_GUARD) {
+        process->guard = message.number;
+    } else if (message.type == MESSAGE_STOP) {
+        if (message.flag)
+            kill(process->keeper, SIGSTOP);
+        signals_stop_self(message.number);
+        kill(process->keeper, SIGCONT);
+    }
+}
+
+static _Noreturn void serve(struct front_process *process)
+{
+    struct signals_received signal;
+    struct pollfd fds[] = {{.fd = process->signal_fd, .events = POLLIN},
+                           {.fd = process->link, .events = POLLIN}};
 
     for (;;) {
         poll(fds, 2, -1);
-        while (signals_next(signal_fd, &signal))
+        while (signals_next(process->signal_fd, &signal))
             if (signal.number != SIGCHLD)
-                say(link, MESSAGE_SIGNAL, signal.number, signal.from_terminal);
-
-        ssize_t len = recv(link, &message, sizeof(message), 0);
-
-        if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR))
-            keeper_died(guard);
-        if (len < 0)
-            continue;
-        if (message.type == MESSAGE_END)
-            _exit(message.number);
-        if (message.type == MESSAGE_GUARD)
-            guard = message.number;
-        if (message.type == MESSAGE_STOP) {
-            if (message.flag)
-                kill(keeper, SIGSTOP);
-            signals_stop_self(message.number);
-            kill(keeper, SIGCONT);
-        }
+                say(process->link, MESSAGE_SIGNAL, signal.number, signal.from_terminal);
+        hear_keeper(process);
     }
 }
 
 /* ---- for the keeper ---- */
 
-int front_start(struct front *front, struct command_inheritance *inherited)
+static bool has_terminal(void)
 {
-    int ends[2];
-    int signal_fd = signals_block(&inherited->mask, &inherited->ignores_child);
+    int tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
 
-    inherited->process_group = getpgrp();
-    if (signal_fd < 0)
-        return -1;
+    if (tty < 0)
+        return false;
+    close(tty);
+    return true;
+}
+
+/* Returns in the child, or -1 with errno. */
+static int split(struct front *front)
+{
+    struct front_process process = {.signal_fd = front->signal_fd, .status = -1};
+    int ends[2];
+
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
         return -1;
+    /* Before the fork: orphans of a keeper that dies must find their new parent. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-
-    pid_t keeper = fork();
-
-    if (keeper < 0)
+    process.link = ends[0];
+    process.keeper = fork();
+    if (process.keeper < 0)
         return -1;
-    if (keeper > 0) {
+    if (process.keeper > 0) {
         close(ends[1]);
-        serve(ends[0], signal_fd, keeper);
+        serve(&process);
     }
     close(ends[0]);
     setpgid(0, 0);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    *front = (struct front){.link = ends[1], .signal_fd = signal_fd};
+    front->link = ends[1];
+    front->separate = true;
     return 0;
+}
+
+int front_start(struct front *front, struct command_inheritance *inherited)
+{
+    *front = (struct front){.link = -1};
+    inherited->process_group = getpgrp();
+    front->signal_fd = signals_block(&inherited->mask, &inherited->ignores_child);
+    if (front->signal_fd < 0 || (has_terminal() && split(front) < 0))
+        return -1;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    return 0;
+}
+
+int front_link_fd(const struct front *front)
+{
+    return front->link;
+}
+
+int front_signal_fd(const struct front *front)
+{
+    return front->signal_fd;
+}
+
+/* Behind a front, of the keeper's own signals only SIGCHLD counts. */
+static enum front_news next_own_signal(const struct front *front, struct signals_received *signal)
+{
+    while (signals_next(front->signal_fd, signal)) {
+        if (signal->number == SIGCHLD)
+            return FRONT_CHILD;
+        if (!front->separate)
+            return FRONT_SIGNAL;
+    }
+    return FRONT_NOTHING;
 }
 
 enum front_news front_next(struct front *front, struct signals_received *signal)
 {
     struct message message;
-    ssize_t len = recv(front->link, &message, sizeof(message), 0);
+    ssize_t len;
 
+    if (front->link < 0)
+        return next_own_signal(front, signal);
+    len = recv(front->link, &message, sizeof(message), 0);
     if (len == sizeof(message)) {
         *signal =
             (struct signals_received){.number = message.number, .from_terminal = message.flag != 0};
         return FRONT_SIGNAL;
     }
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
-        return FRONT_NOTHING;
+        return next_own_signal(front, signal);
     close(front->link);
     front->link = -1;
     return FRONT_DIED;
@@ -126,16 +185,13 @@ void front_introduce(const struct front *front, pid_t guard)
 
 void front_stop(const struct front *front, int number, bool keeper_too)
 {
-    say(front->link, MESSAGE_STOP, number, keeper_too);
+    if (front->separate)
+        say(front->link, MESSAGE_STOP, number, keeper_too);
+    else if (keeper_too)
+        signals_stop_self(number);
 }
 
-void front_end(struct front *front, int status)
+void front_end(const struct front *front, int status)
 {
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    if (null >= 0)
-        for (int fd = 0; fd <= STDERR_FILENO; fd++)
-            dup2(null, fd);
-    if (front->link >= 0)
-        say(front->link, MESSAGE_END, status, false);
+    say(front->link, MESSAGE_END, status, false);
 }

@@ -1,16 +1,15 @@
 /*
- * The front: the process that the caller started and waits for.  Towards the caller it stands for
- * the command: it takes signals, stops and goes on with it, and ends with its status.
+ * The caller's side of zkflock: signals come from here, stops and the exit status go there.
  *
- *     front_start()     forks; the front stays inside, the keeper, its child, returns
- *     front_next()      when front->link is readable: what the front has to say
- *     front_stop()      the command was stopped by job control: the front stops too
- *     front_end()       all is done: the front ends with this status, and the keeper goes on to
- *                       close its session while the caller already goes on
+ *     front_start()     returns in the keeper
+ *     front_next()      when front_fd() is readable: what has come from the caller's side
+ *     front_stop()      the command was stopped by job control: zkflock stops too
+ *     front_end()       all is done
  *
- * It is a process of its own so that Ctrl-Z can stop it: a keeper that stops sends no proofs of
- * life, and would lose the lock.  And kill -9 of the process that a user knows leaves a keeper
- * that ends the command and gives the lock back.
+ * Under a terminal this is a process of its own, the front, which the caller waits for and whose
+ * child the keeper is.  Ctrl-Z can then stop the front with the command, while the keeper goes on
+ * to send proofs of life; were the keeper to stop, the lock would be lost.  Without a terminal, in
+ * cron, CI and under systemd, there is no job control, and the keeper is what the caller waits for.
  */
 #ifndef ZKFLOCK_FRONT_H
 #define ZKFLOCK_FRONT_H
@@ -22,29 +21,42 @@
 #include "signals.h"
 
 struct front {
-    int link;      /* -1: the front is dead */
-    int signal_fd; /* the keeper's own signals, of which only SIGCHLD counts */
+    int link;      /* to the front's process; -1: there is none, or no longer */
+    int signal_fd; /* this process's own signals */
+    bool separate; /* there is, or was, a front process */
 };
 
 /*
- * Blocks signals and splits off the keeper, in a process group of its own; fills what the command
- * is to inherit.  Returns in the keeper alone.  -1 with errno if it cannot be done, then nothing
- * was split.
+ * Blocks signals, splits the front off where there is a terminal, and fills in what the command is
+ * to inherit.  To be called by a process with one thread.  Returns 0 in the keeper alone; -1 with
+ * errno if it cannot be done, and then nothing was split.
  */
 int front_start(struct front *front, struct command_inheritance *inherited);
 
-enum front_news { FRONT_NOTHING, FRONT_SIGNAL, FRONT_DIED };
+/* The descriptors to wait for; either may be -1. */
+int front_link_fd(const struct front *front);
+int front_signal_fd(const struct front *front);
 
-/* Takes what the front has to say, without waiting; *signal with FRONT_SIGNAL. */
+enum front_news {
+    FRONT_NOTHING,
+    FRONT_SIGNAL, /* one for zkflock or its command */
+    FRONT_CHILD,  /* a child of the keeper has ended, or several */
+    FRONT_DIED,   /* the front's process was killed: nobody waits for this any more */
+};
+
+/* Takes what has come, without waiting; *signal with FRONT_SIGNAL. */
 enum front_news front_next(struct front *front, struct signals_received *signal);
 
 /* Tells the front who the guard is, which it waits for if the keeper dies. */
 void front_introduce(const struct front *front, pid_t guard);
 
-/* Stops the front with that signal of job control, and the keeper too while nothing is held. */
+/* Stops zkflock by that signal of job control; the keeper too while it only waits. */
 void front_stop(const struct front *front, int number, bool keeper_too);
 
-/* Ends the front, and lets go of stdin, stdout and stderr, which somebody may read to the end. */
-void front_end(struct front *front, int status);
+/*
+ * Leaves the status for the front's process to end with, once this one has ended.  Where there is
+ * none, this process has to end with it.
+ */
+void front_end(const struct front *front, int status);
 
 #endif

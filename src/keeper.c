@@ -26,7 +26,6 @@ struct keeper *keeper_start(const struct options *options, const struct command 
     keeper->started_at = clock_now();
     if (guard_start(&keeper->guard, command, options->lock) < 0) {
         log_error("cannot start: %s", strerror(errno));
-        front_end(front, EXITCODE_OSERR);
         free(keeper);
         return NULL;
     }
@@ -38,12 +37,8 @@ struct keeper *keeper_start(const struct options *options, const struct command 
 
 static void reap_guard(struct keeper *keeper)
 {
-    struct signals_received received;
     pid_t pid;
 
-    /* Of the keeper's own signals only SIGCHLD counts; the caller's come through the front. */
-    while (signals_next(keeper->front->signal_fd, &received))
-        continue;
     /* Others than the guard are orphans that a dead guard left to us. */
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
         if (pid == keeper->guard.pid)
@@ -68,8 +63,21 @@ void keeper_hear_front(struct keeper *keeper)
 {
     struct signals_received received;
 
-    while (keeper->front->link >= 0 && front_next(keeper->front, &received) == FRONT_SIGNAL)
-        take_signal(keeper, &received);
+    for (;;) {
+        switch (front_next(keeper->front, &received)) {
+        case FRONT_NOTHING:
+            return;
+        case FRONT_SIGNAL:
+            take_signal(keeper, &received);
+            break;
+        case FRONT_CHILD:
+            reap_guard(keeper);
+            break;
+        case FRONT_DIED:
+            keeper->abandoned = true;
+            break;
+        }
+    }
 }
 
 static void take_report(struct keeper *keeper, const struct guard_message *report)
@@ -101,10 +109,10 @@ void keeper_pump(struct keeper *keeper, int64_t deadline)
     struct guard_message report;
     struct session_event event;
     struct pollfd fds[] = {
-        {.fd = keeper->front->signal_fd, .events = POLLIN},
+        {.fd = front_signal_fd(keeper->front), .events = POLLIN},
         {.fd = keeper->guard_dead ? -1 : keeper->guard.link, .events = POLLIN},
         {.fd = keeper->session ? session_fd(keeper->session) : -1, .events = POLLIN},
-        {.fd = keeper->front->link, .events = POLLIN},
+        {.fd = front_link_fd(keeper->front), .events = POLLIN},
     };
 
     if (keeper->session)
@@ -120,9 +128,7 @@ void keeper_pump(struct keeper *keeper, int64_t deadline)
     if (fds[1].revents)
         while (guard_next(&keeper->guard, &report))
             take_report(keeper, &report);
-    if (fds[0].revents)
-        reap_guard(keeper);
-    if (fds[3].revents)
+    if (fds[0].revents || fds[3].revents)
         keeper_hear_front(keeper);
 }
 
@@ -173,16 +179,18 @@ static bool has_something_to_give_back(const struct keeper *keeper)
     return !keeper->lost || session_connected(keeper->session);
 }
 
-void keeper_give_back(struct keeper *keeper)
+int keeper_give_back(struct keeper *keeper)
 {
+    int status = keeper->status;
+
     if (has_something_to_give_back(keeper))
         leave_queue(keeper);
     guard_dismiss(&keeper->guard);
-    if (!keeper->guard_dead)
-        waitpid(keeper->guard.pid, NULL, 0);
-    front_end(keeper->front, keeper->status);
     lock_free(keeper->lock);
     session_close(keeper->session);
+    if (!keeper->guard_dead)
+        waitpid(keeper->guard.pid, NULL, 0);
     close(keeper->guard.link);
     free(keeper);
+    return status;
 }

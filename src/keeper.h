@@ -1,12 +1,12 @@
 /*
- * The keeper: the process that holds the ZooKeeper session and the lock, between the front, which
- * the caller waits for, and the guard, which runs the command.
+ * The keeper: the process that holds the ZooKeeper session and the lock, between the
+ * caller's side (front.h) and the guard, which runs the command.
  *
  *     keeper_start()        the guard is forked
  *     keeper_connect()
  *     keeper_acquire()
  *     keeper_run()
- *     keeper_give_back()    also when one of the above has failed; ends the front
+ *     keeper_give_back()    also when one of the above has failed; returns the exit status
  *
  * connect and acquire return whether to go on; if not, they have said why.  One thread; a process
  * has one keeper.
@@ -22,7 +22,7 @@
 
 struct keeper;
 
-/* Returns NULL after a message and the end of the front.  The arguments have to live as long. */
+/* Returns NULL after a message.  The arguments have to live as long as the keeper. */
 struct keeper *keeper_start(const struct options *options, const struct command *command,
                             struct front *front);
 
@@ -36,9 +36,9 @@ bool keeper_acquire(struct keeper *keeper);
 void keeper_run(struct keeper *keeper);
 
 /*
- * Gives back what there is, ends guard, front and session, in bounded time, and frees the keeper.
- * The caller goes on as soon as the front has ended, with the lock free and the command gone.
+ * Gives back what there is, ends guard and session, in bounded time, and frees the keeper.  Returns
+ * the status to exit with.
  */
-void keeper_give_back(struct keeper *keeper);
+int keeper_give_back(struct keeper *keeper);
 
 #endif

@@ -48,7 +48,7 @@ bool keeper_acquire(struct keeper *keeper)
             break;
         if (keeper->guard_dead)
             return keeper_guard_died(keeper);
-        if (keeper->front->link < 0)
+        if (keeper->abandoned)
             return keeper_front_died(keeper);
         if (phase == LOCK_LEAVING || phase == LOCK_LEFT) {
             const char *why;

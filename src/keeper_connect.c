@@ -16,14 +16,15 @@ static bool resolve(struct keeper *keeper, int64_t deadline)
 {
     char *fault;
 
-    while (servers_resolve(keeper->options->servers, deadline, keeper->front->link, &fault) < 0) {
+    while (servers_resolve(keeper->options->servers, deadline, front_link_fd(keeper->front),
+                           &fault) < 0) {
         if (fault) {
             log_error("%s", fault);
             free(fault);
             return keeper_stop(keeper, EXITCODE_UNREACHABLE);
         }
         keeper_hear_front(keeper);
-        if (keeper->front->link < 0)
+        if (keeper->abandoned)
             return keeper_front_died(keeper);
         if (keeper->ended_by)
             return keeper_ended_by_signal(keeper);
@@ -76,7 +77,7 @@ bool keeper_connect(struct keeper *keeper)
 
         if (keeper->guard_dead)
             return keeper_guard_died(keeper);
-        if (keeper->front->link < 0)
+        if (keeper->abandoned)
             return keeper_front_died(keeper);
         if (keeper->ended_by)
             return keeper_ended_by_signal(keeper);

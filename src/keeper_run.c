@@ -83,7 +83,7 @@ static bool ended(struct keeper *keeper, int64_t guard_knows_end)
     } else if (keeper->guard_dead) {
         kill_without_guard(keeper);
         keeper_guard_died(keeper);
-    } else if (keeper->front->link < 0) {
+    } else if (keeper->abandoned) {
         guard_kill(&keeper->guard);
         await_empty(keeper);
         keeper_front_died(keeper);

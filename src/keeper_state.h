@@ -26,7 +26,8 @@ struct keeper {
     int ended_by; /* the signal that ends zkflock before the command runs; 0: none */
     bool running;
     bool lost;
-    int status; /* to exit with */
+    bool abandoned; /* the front was killed */
+    int status;     /* to exit with */
 
     struct guard guard;
     bool guard_dead;

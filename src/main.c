@@ -27,41 +27,47 @@ static void fill_standard_descriptors(void)
             return;
 }
 
-/* Takes the lock, runs the command, gives the lock back. */
-static void run_under_lock(const struct options *options, const struct command *command,
-                           struct front *front)
+/* Takes the lock, runs the command, gives the lock back; returns the status to exit with. */
+static int run_under_lock(const struct options *options, const struct command *command,
+                          struct front *front)
 {
     struct keeper *keeper = keeper_start(options, command, front);
 
     if (!keeper)
-        return;
+        return EXITCODE_OSERR;
     if (keeper_connect(keeper) && keeper_acquire(keeper))
         keeper_run(keeper);
-    keeper_give_back(keeper);
+    return keeper_give_back(keeper);
+}
+
+static int run(const struct options *options)
+{
+    struct command command = {.argv = options->command};
+    struct front front;
+    int status = (int)command_find(&command);
+
+    if (status)
+        return status;
+    fill_standard_descriptors();
+    if (front_start(&front, &command.inherited) < 0) {
+        log_error("cannot start: %s", strerror(errno));
+        status = EXITCODE_OSERR;
+    } else {
+        status = run_under_lock(options, &command, &front);
+        front_end(&front, status);
+    }
+    free(command.file);
+    return status;
 }
 
 int main(int argc, char **argv)
 {
     struct options options;
-    struct command command = {0};
-    struct front front;
     bool done;
     int status = options_parse(&options, argc, argv, &done);
 
-    if (status == 0 && !done) {
-        command.argv = options.command;
-        status = (int)command_find(&command);
-    }
-    if (status == 0 && !done) {
-        fill_standard_descriptors();
-        if (front_start(&front, &command.inherited) < 0) {
-            log_error("cannot start: %s", strerror(errno));
-            status = EXITCODE_OSERR;
-        } else {
-            run_under_lock(&options, &command, &front); /* the front tells the caller */
-        }
-    }
-    free(command.file);
+    if (status == 0 && !done)
+        status = run(&options);
     options_release(&options);
     return status;
 }
