@@ -67,38 +67,65 @@ load helper
   assert_not_exist ran
 }
 
-# front, keeper and guard of a zkflock whose command runs, in $front, $keeper, $guard.
-start_running() {
-  background --session-timeout 1 "$LOCK" sh -c 'setsid -f sh -c "touch started; exec sleep 1000"; exec sleep 1000' 2>log
-  front=$!
+# One process of its command stays, one goes to a session of its own.
+readonly payload='setsid -f sh -c "touch started; exec sleep 1000"; exec sleep 1000'
+
+start_running() { # its processes in $keeper, $guard
+  background --session-timeout 1 "$LOCK" sh -c "$payload" 2>log
+  keeper=$!
   eventually test -e started
-  keeper=$(pgrep -P "$front" -x zkflock)
-  guard=$(pgrep -P "$keeper" -x lock-guard)
+  guard=$(children "$keeper" lock-guard)
 }
 
 @test "70 when the guard is killed: the command is ended, the lock given back" {
   start_running
   kill -KILL "$guard"
-  ends_with 70 "$front"
+  ends_with 70 "$keeper"
   assert_equal "$(cat log)" "zkflock: the guard process was killed, so the command was ended"
   nothing_left_of "$LOCK"
 }
 
-@test "70 when the keeper is killed: the command is ended" {
+@test "kill -9 of zkflock: the command is ended at once, the lock comes free with the session" {
   start_running
   kill -KILL "$keeper"
-  ends_with 70 "$front"
-  assert_equal "$(cat log)" "zkflock: the keeper process was killed, so the command was ended"
-  PATIENCE=20 zk "$ONE" await-count "$LOCK" 0
+  ends_with 137 "$keeper"
+  eventually gone "$guard"
+  zk "$ONE" await-count "$LOCK" 0
 }
 
-@test "kill -9 of zkflock itself: the command is ended, the lock given back, counted" {
-  start_running
-  kill -KILL "$front"
-  ends_with 137 "$front"
+# The same at a terminal, where the shell waits for a front: $person plays it, until "go on" exists.
+start_at_terminal() { # its processes in $front, $keeper, $guard
+  terminal "send=zkflock --session-timeout 1 $LOCK sh -c '$payload' 2>log; echo status \$?\\n" \
+    'expect=status' file=looked 'expect= ' >session 2>&1 3>&- 4>&- &
+  person=$!
+  eventually test -e started
+  for front in $(marked_processes); do
+    keeper=$(children "$front" zkflock)
+    [ -z "$keeper" ] || break
+  done
+  guard=$(children "$keeper" lock-guard)
+}
+
+@test "at a terminal, 70 when the keeper is killed: the command is ended" {
+  start_at_terminal
+  kill -KILL "$keeper"
+  eventually gone "$front"
+  assert_equal "$(cat log)" "zkflock: the keeper process was killed, so the command was ended"
+  touch looked
+  wait "$person"
+  assert grep -q 'status 70' session
   zk "$ONE" await-count "$LOCK" 0
-  assert_equal "$(cat log)" "zkflock: zkflock was killed, so the command is ended and the lock given back"
-  run -0 timeout 5 zkflock "$LOCK" true
+}
+
+@test "at a terminal, kill -9 of zkflock: the command is ended, the lock given back, counted" {
+  start_at_terminal
+  kill -KILL "$front"
+  zk "$ONE" await-count "$LOCK" 0
+  assert_equal "$(zk "$ONE" stat "$LOCK" | cut -d' ' -f1)" 1
+  assert_equal "$(tail -n 1 log)" "zkflock: zkflock was killed, so the command is ended and the lock given back"
+  touch looked
+  wait "$person"
+  run -0 timeout 5 zkflock -n "$LOCK" true
 }
 
 @test "71 when the operating system refuses" {

@@ -66,9 +66,10 @@ lines() { [ "$(wc -l <"$1")" -eq "$2" ]; } # lines FILE N
 gone() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; } # gone PID; a zombie is
 in_state() { [ "$(ps -o state= -p "$1")" = "$2" ]; } # in_state PID LETTER
 
-# Runs zkflock in the background, with bats' own descriptors closed; its pid in $!.
+# Runs zkflock in the background, without a terminal and with bats' own descriptors closed; its pid
+# in $!.
 background() {
-  zkflock "$@" 3>&- 4>&- &
+  setsid zkflock "$@" 3>&- 4>&- &
 }
 
 # hold LOCK FILE: takes the lock in the background and holds it until FILE is made; pid in $holder.
@@ -88,11 +89,14 @@ wait_in_line() {
   eventually contains "$log" "waiting for"
 }
 
-# family PID: front, keeper and guard of a waiting zkflock, as a crash of the host takes them.
+# children PID NAME: those of that process with that name.
+children() { pgrep -P "$1" -x "$2" || true; }
+
+# family PID: all processes of a waiting zkflock, as a crash of the host takes them.
 family() {
   local keeper
-  keeper=$(pgrep -P "$1" -x zkflock)
-  echo "$1 $keeper $(pgrep -P "$keeper" -x lock-guard)"
+  keeper=$(children "$1" zkflock)
+  echo "$1 $keeper $(children "${keeper:-$1}" lock-guard)"
 }
 
 nothing_left_of() { # nothing_left_of LOCK

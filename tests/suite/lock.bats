@@ -156,16 +156,6 @@ armed() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq "$1" ]; }
   wait "$holder"
 }
 
-@test "kill -9 of a waiting zkflock gives its place back at once" {
-  hold "$LOCK" release
-  wait_in_line log "$LOCK" true
-  kill -KILL "$waiter"
-  zk "$ONE" await-count "$LOCK" 1
-  assert_equal "$(zk "$ONE" stat "$LOCK" | cut -d' ' -f1)" 1
-  touch release
-  wait "$holder"
-}
-
 @test "a waiter whose session expired while it was stopped joins again" {
   hold "$LOCK" release
   wait_in_line log --session-timeout 1 "$LOCK" touch served
