@@ -45,7 +45,7 @@ static int64_t unit_length(const char *unit)
         int64_t length;
     } units[] = {
         {"", CLOCK_S},       {"ms", CLOCK_MS},      {"s", CLOCK_S},
-        {"m", 60 * CLOCK_S}, {"h", 3600 * CLOCK_S}, {"d", 24 * 3600 * CLOCK_S},
+        {"m", 60 * CLOCK_S}, {"h", 3600 * CLOCK_S}, {"d", CLOCK_S * 86400},
     };
 
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)

@@ -166,7 +166,7 @@ static int spawn(struct guard_state *guard)
 
         if (write(failure[1], &error, sizeof(error)) < 0)
             _exit(EXITCODE_OSERR);
-        _exit(command_exec_failure(error));
+        _exit((int)command_exec_failure(error));
     }
 
     int error = guard->pid < 0 ? errno : 0;

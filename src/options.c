@@ -65,8 +65,8 @@ static void print_help(void)
           "  -z, --servers LIST           HOST:PORT,...[/CHROOT] of the ensemble; else\n"
           "                               $ZKFLOCK_SERVERS, else " DEFAULT_SERVERS "\n"
           "      --connect-timeout TIME   give up if no server answers (default 15s)\n"
-          "      --session-timeout TIME   the ensemble forgets a dead client after this long\n"
-          "                               (default 15s)\n"
+          "      --session-timeout TIME   how long the ensemble keeps the place of a client\n"
+          "                               that is silent (default 15s)\n"
           "  -v, --verbose                tell what happens; twice: ZooKeeper's log too\n"
           "  -q, --quiet                  tell of failures only\n"
           "  -h, --help                   print this\n"
@@ -180,7 +180,7 @@ static int take_option(struct options *options, const char **servers, int option
         *servers = optarg;
         return 0;
     case OPT_CONNECT_TIMEOUT:
-        return parse_bounded("--connect-timeout", optarg, 100 * CLOCK_MS, 24 * 3600 * CLOCK_S,
+        return parse_bounded("--connect-timeout", optarg, 100 * CLOCK_MS, CLOCK_S * 86400,
                              &options->connect_timeout);
     case OPT_SESSION_TIMEOUT:
         return parse_session_timeout(options, optarg);

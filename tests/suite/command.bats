@@ -62,7 +62,6 @@ EOF
 }
 
 @test "closed stdin, stdout and stderr arrive closed, and nothing else takes their place" {
-  # shellcheck disable=SC2016
   zkflock "$LOCK" sh -c 'for f in 0 1 2; do [ -e /proc/$$/fd/$f ] && touch open.$f; done; touch ran' \
     <&- >&- 2>&- 3>&- 4>&-
   assert_exist ran
@@ -121,7 +120,6 @@ EOF
 }
 
 @test "what the command leaves in the background lives on, and is no longer under the lock" {
-  # shellcheck disable=SC2016
   zkflock "$LOCK" sh -c 'sh -c "until [ -e stop ]; do sleep 0.02; done; touch stopped" >/dev/null 2>&1 & echo $! >pid'
   assert kill -0 "$(cat pid)"
   run -0 zkflock -n "$LOCK" true

@@ -10,11 +10,8 @@ load helper
 }
 
 @test "128+N when a signal ends the command" {
-  # shellcheck disable=SC2016
   run -143 zkflock "$LOCK" sh -c 'kill -TERM $$'
-  # shellcheck disable=SC2016
   run -137 zkflock "$LOCK" sh -c 'kill -KILL $$'
-  # shellcheck disable=SC2016
   run -139 zkflock "$LOCK" sh -c 'ulimit -c 0; kill -SEGV $$'
   nothing_left_of "$LOCK"
 }

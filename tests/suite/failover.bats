@@ -22,13 +22,11 @@ teardown() {
 
 @test "the leader is killed while one holds and others wait: nobody loses lock or place" {
   export ZKFLOCK_SERVERS=$THREE
-  # shellcheck disable=SC2016
   background -v "$LOCK" sh -c 'echo "$ZKFLOCK_TOKEN" >token; until [ -e release ]; do sleep 0.02; done' \
     2>log.holder
   holder=$!
   eventually test -s token
   for i in 1 2 3 4 5; do
-    # shellcheck disable=SC2016
     wait_in_line "log.$i" "$LOCK" sh -c 'echo "$1" >>served' sh "$i"
   done
   nodes=$(zk "$THREE" ls "$LOCK")
@@ -53,7 +51,6 @@ server_of() {
 @test "the server that serves the holder is killed: the command never notices" {
   export ZKFLOCK_SERVERS=$THREE
   for _ in 1 2; do
-    # shellcheck disable=SC2016
     background -vv "$LOCK" \
       sh -c 'echo "$ZKFLOCK_TOKEN" >token; until [ -e release ]; do sleep 0.02; done' 2>log
     holder=$!

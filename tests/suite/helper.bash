@@ -17,7 +17,7 @@ setup() {
   LOCK=/t/$BATS_SUITE_TEST_NUMBER
   # Whatever a test starts carries this mark, wherever it goes.
   export ZKFLOCK_TEST_MARK=mark-$$-$BATS_SUITE_TEST_NUMBER
-  cd "$BATS_TEST_TMPDIR"
+  cd "$BATS_TEST_TMPDIR" || return 1
 }
 
 teardown() {
@@ -29,6 +29,7 @@ teardown() {
 # The pids of everything this test started that still runs, but for the shells of the test itself.
 marked_processes() {
   local environ pid
+  # shellcheck disable=SC2013 # a path has no blanks
   for environ in $(grep -lsz "^ZKFLOCK_TEST_MARK=$ZKFLOCK_TEST_MARK\$" /proc/[0-9]*/environ); do
     pid=${environ//[!0-9]/}
     case $(cat "/proc/$pid/comm" 2>/dev/null) in
@@ -74,7 +75,6 @@ background() {
 
 # hold LOCK FILE: takes the lock in the background and holds it until FILE is made; pid in $holder.
 hold() {
-  # shellcheck disable=SC2016 # for the inner shell
   background "$1" sh -c 'touch "$1.held"; until [ -e "$1" ]; do sleep 0.02; done' hold "$2"
   holder=$!
   eventually test -e "$2.held"

@@ -39,7 +39,6 @@ armed() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq "$1" ]; }
 @test "50 waiters are served in the order of their arrival, one woken by each release" {
   hold "$LOCK" release
   for i in $(seq 50); do
-    # shellcheck disable=SC2016
     wait_in_line "log.$i" "$LOCK" sh -c 'echo "$1" >>served; until [ -e go ]; do sleep 0.02; done' \
       sh "$i"
   done
@@ -63,7 +62,6 @@ armed() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq "$1" ]; }
 @test "a waiter that gives up in the middle wakes one, and the order stays" {
   hold "$LOCK" release
   for i in 1 2 3; do
-    # shellcheck disable=SC2016
     wait_in_line "log.$i" "$LOCK" sh -c 'echo "$1" >>served' sh "$i"
     [ "$i" != 2 ] || quitter=$waiter
   done
@@ -85,19 +83,16 @@ armed() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq "$1" ]; }
 @test "the token grows with every holder, also when the lock was deleted between them" {
   last=0
   for _ in 1 2 3; do
-    # shellcheck disable=SC2016
     token=$(zkflock "$LOCK" sh -c 'echo "$ZKFLOCK_TOKEN"')
     assert [ "$token" -gt "$last" ]
     last=$token
   done
   zk "$ONE" delete "$LOCK"
-  # shellcheck disable=SC2016
   token=$(zkflock "$LOCK" sh -c 'echo "$ZKFLOCK_TOKEN"')
   assert [ "$token" -gt "$last" ]
 }
 
 @test "the token is the czxid of the own znode, which the environment names" {
-  # shellcheck disable=SC2016
   zkflock "$LOCK" sh -c 'zk "$ZKFLOCK_SERVERS" stat "$ZKFLOCK_NODE" | cut -d" " -f5 >czxid
     echo "$ZKFLOCK_TOKEN" >token; echo "$ZKFLOCK_LOCK" >lock'
   assert_equal "$(cat token)" "$(cat czxid)"
@@ -110,7 +105,6 @@ armed() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq "$1" ]; }
   assert_output "zkflock/1 base=0 lease=15000ms"
   run -0 zk "$ONE" get "$LOCK/a"
   assert_output ""
-  # shellcheck disable=SC2016
   run -0 zkflock "n/$BATS_SUITE_TEST_NUMBER" sh -c 'echo "$ZKFLOCK_LOCK"'
   assert_output "/locks/n/$BATS_SUITE_TEST_NUMBER"
 }
@@ -126,14 +120,12 @@ armed() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq "$1" ]; }
 }
 
 @test "names are Curator's: _c_<guid>-lock-<sequence>" {
-  # shellcheck disable=SC2016
   run -0 zkflock "$LOCK" sh -c 'echo "$ZKFLOCK_NODE"'
   assert_output --regexp "^$LOCK/_c_[0-9a-f]{32}-lock-[0-9]{10}\$"
 }
 
 @test "a chroot is where the lock then is" {
   zk "$ONE" create "$LOCK/root"
-  # shellcheck disable=SC2016
   run -0 zkflock -z "$ONE$LOCK/root" /inner sh -c 'echo "$ZKFLOCK_LOCK"'
   assert_output /inner
   run -0 zk "$ONE" ls "$LOCK/root"

@@ -12,7 +12,6 @@ load helper
   coproc PROXY { proxy "$ONE" none 0 ::1 3>&-; }
   pid=$PROXY_PID
   read -r -u "${PROXY[0]}" port
-  # shellcheck disable=SC2016
   run -0 zkflock -z "[::1]:$port$LOCK/root" name sh -c 'echo "$ZKFLOCK_LOCK"'
   assert_output /locks/name
   run -0 zk "$ONE" ls "$LOCK/root/locks"
@@ -35,7 +34,6 @@ load helper
 }
 
 @test "the command gets no socket of the client" {
-  # shellcheck disable=SC2016
   zkflock "$LOCK" sh -c 'ls -l /proc/$$/fd >fds' 3>&- 4>&-
   refute grep -q socket: fds
 }

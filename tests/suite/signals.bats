@@ -85,7 +85,6 @@ r = p.wait(); open("status", "w").write(str(r))' zkflock -v "$LOCK" touch ran 3>
 }
 
 @test "what the caller has ignored stays ignored, as under nohup" {
-  # shellcheck disable=SC2016
   bash -c 'trap "" HUP; exec zkflock "$1" sh -c "touch ready; until [ -e stop ]; do sleep 0.02; done"' \
     bash "$LOCK" 3>&- 4>&- &
   keeper=$!

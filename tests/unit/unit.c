@@ -48,8 +48,25 @@ static void test_clock_parse(void)
         {"9223372036", INT64_C(9223372036) * CLOCK_S},
     };
     static const char *const bad[] = {
-        "", ".", "-1", "+1", " 1", "1 ", "1e3", "1x", "1sm", "0x10", "inf", "nan", "s", "ms", "1..2",
-        "9223372037", "999999999999999999999", "106752d", "1,5",
+        "",
+        ".",
+        "-1",
+        "+1",
+        " 1",
+        "1 ",
+        "1e3",
+        "1x",
+        "1sm",
+        "0x10",
+        "inf",
+        "nan",
+        "s",
+        "ms",
+        "1..2",
+        "9223372037",
+        "999999999999999999999",
+        "106752d",
+        "1,5",
     };
 
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
@@ -112,7 +129,7 @@ static void test_sequence(void)
 static void test_place(void)
 {
     char *const children[] = {
-        (char *)"_c_ffff-lock-0000000012", (char *)"config", (char *)"x-0000000003",
+        (char *)"_c_ffff-lock-0000000012", (char *)"config",           (char *)"x-0000000003",
         (char *)"_c_0000-lock-0000000011", (char *)"mylock0000000003", (char *)"bad-00000000x4",
     };
     const size_t count = sizeof(children) / sizeof(children[0]);
@@ -125,8 +142,8 @@ static void test_place(void)
     place = recipe_place(children, count, "mylock0000000003");
     CHECK("equal numbers go by name", place.found && place.ahead == 0 && !place.predecessor);
     place = recipe_place(children, count, "x-0000000003");
-    CHECK("equal numbers go by name", place.ahead == 1 &&
-                                          strcmp(place.predecessor, "mylock0000000003") == 0);
+    CHECK("equal numbers go by name",
+          place.ahead == 1 && strcmp(place.predecessor, "mylock0000000003") == 0);
     place = recipe_place(children, count, "_c_eeee-lock-0000000012");
     CHECK("not in the list", !place.found);
     place = recipe_place(children, count, "config");
@@ -225,9 +242,33 @@ static void test_lockname(void)
         {"/zookeepers/x", "/zookeepers/x"},
     };
     static const char *const bad[] = {
-        "", "/", "//", "a//b", "/a/", "a/", "..", ".", "../a", "./a", "/a/../b", "/a/./b", "/a/..",
-        "/zookeeper", "/zookeeper/x", "a\nb", "a\x01z", "a\x7f", "\xc2\x80", "\xff", "\xc0\xaf",
-        "\xed\xa0\x80", "\xef\xbf\xbf", "\xee\x80\x80", "\xc3", "job-0000000001", "0123456789",
+        "",
+        "/",
+        "//",
+        "a//b",
+        "/a/",
+        "a/",
+        "..",
+        ".",
+        "../a",
+        "./a",
+        "/a/../b",
+        "/a/./b",
+        "/a/..",
+        "/zookeeper",
+        "/zookeeper/x",
+        "a\nb",
+        "a\x01z",
+        "a\x7f",
+        "\xc2\x80",
+        "\xff",
+        "\xc0\xaf",
+        "\xed\xa0\x80",
+        "\xef\xbf\xbf",
+        "\xee\x80\x80",
+        "\xc3",
+        "job-0000000001",
+        "0123456789",
     };
     const char *fault;
 
@@ -270,7 +311,8 @@ static void test_servers(void)
         {"10.0.0.1:1,10.0.0.1:1", "10.0.0.1:1", "10.0.0.1:1"},
     };
     static const char *const bad[] = {
-        "", ",", "a,", ":2181", "a:0", "a:65536", "a:x", "a:", "a:-1", "::1:2181", "[::1", "[x]:1",
+        "",       ",",      "a,",     ":2181",    "a:0",           "a:65536",
+        "a:x",    "a:",     "a:-1",   "::1:2181", "[::1",          "[x]:1",
         "[::1]x", "a:1/b/", "a:1//b", "a:1/../b", "a:99999999999", "/chroot",
     };
     char *fault;

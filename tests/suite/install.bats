@@ -1,0 +1,58 @@
+# What is installed, and that the documents agree with the program.
+
+load helper
+
+@test "make install honours DESTDIR and PREFIX, make uninstall takes it away" {
+  run -0 make -s -C "$TESTS_DIR/.." install DESTDIR="$PWD/root" PREFIX=/opt/z
+  run -0 find root -type f
+  assert_line root/opt/z/bin/zkflock
+  assert_line root/opt/z/share/man/man1/zkflock.1
+  assert_equal "${#lines[@]}" 2
+  run -0 root/opt/z/bin/zkflock "$LOCK" echo ok
+  assert_output ok
+  run -0 make -s -C "$TESTS_DIR/.." uninstall DESTDIR="$PWD/root" PREFIX=/opt/z
+  run -0 find root -type f
+  assert_output ""
+}
+
+@test "exit statuses are the same in the source, the help, the manual and the README" {
+  top=$TESTS_DIR/..
+  sed -n 's/^ *X(EXITCODE_[A-Z]*, \([0-9]*\), "\(.*\)") *\\\{0,1\}$/\1 \2/p' "$top/src/exitcode.h" >source
+  assert [ "$(wc -l <source)" -ge 11 ]
+  zkflock --help | sed -n 's/^ \{2,4\}\([0-9]\{1,3\}\)  \(.*\)$/\1 \2/p' >help
+  run -0 diff source help
+  # The manual breaks lines and marks options up.
+  mandoc -Tascii -Owidth=500 "$top/man/zkflock.1" | col -bx | sed -n '/^EXIT STATUS/,/^EXAMPLES/p' |
+    sed -n 's/^ *\([0-9]\{1,3\}\)  *\(.*\)$/\1 \2/p' >manual
+  run -0 diff source manual
+  # 128 stands in the sentence above the README's table.
+  sed -n 's/^| \([0-9]*\) | \(.*\) |$/\1 \2/p' "$top/README.md" >readme
+  run -0 diff <(grep -v '^128 ' source) readme
+}
+
+@test "options are the same in the help and the manual" {
+  zkflock --help | sed -n '/^  -x/,/^$/p' | grep -oE -- '--[a-z-]+' | sort -u >help
+  mandoc -Tascii -Owidth=500 "$TESTS_DIR/../man/zkflock.1" | col -bx | sed -n '/^ *Options/,/^ENVIRONMENT/p' |
+    grep -E '^ {5}-' | grep -oE -- '--[a-z-]+' | sort -u >manual
+  assert [ "$(wc -l <help)" -ge 15 ]
+  run -0 diff help manual
+}
+
+@test "every option of the help is known to the program" {
+  for option in $(zkflock --help | grep -oE -- '--[a-z-]+' | sort -u); do
+    run zkflock "$option"
+    refute_output --partial "unrecognized option"
+  done
+}
+
+@test "--help and --version go to stdout and need no server" {
+  export ZKFLOCK_SERVERS=127.0.0.1:1
+  run --separate-stderr -0 timeout 5 zkflock --help
+  assert_output --partial "Usage: zkflock [options] LOCK COMMAND [ARG]..."
+  assert_equal "$stderr" ""
+  run --separate-stderr -0 timeout 5 zkflock -V
+  assert_output --regexp '^zkflock [0-9]+\.[0-9]+\.[0-9]+$'
+  # Narrow enough for any terminal.
+  run -0 awk 'length > 80' <(zkflock --help)
+  assert_output ""
+}
