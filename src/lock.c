@@ -5,8 +5,9 @@
  * flight_landed() decides the next step.
  *
  *   MAKE_PARENTS -> JOIN              the lock's znode is made, then the own one in it
- *   JOIN  -> HELD                     first, nobody vanished: one round trip  [count_consider]
- *         -> WATCH -> idle            others are ahead; waits for the predecessor  [queue_up]
+ *   JOIN  -> HELD                     alone, nobody vanished: one round trip  [count_consider]
+ *         -> LIST -> HELD             first, nobody vanished
+ *                 -> WATCH -> idle    others are ahead; waits for the predecessor  [queue_up]
  *   idle  -> PROVE                    it went and only it was ahead  [predecessor_gone]
  *         -> LIST -> PROVE | WATCH    it went and more may be ahead
  *   PROVE -> HELD                     nobody vanished  [count_consider]
@@ -51,7 +52,7 @@ void lock_forget_place(struct lock *lock)
 
 void lock_enter_held(struct lock *lock)
 {
-    lock->proven_at = lock->sent;
+    lock->proven_at = lock->proof_sent;
     lock->step = STEP_NONE;
     lock->phase = LOCK_HELD;
 }
@@ -82,6 +83,7 @@ static void queue_up(struct lock *lock)
     lock->phase = LOCK_WAITING;
     log_info("waiting for %s: %zu ahead", lock->path, lock->place.ahead);
     lock->predecessor_holds = false;
+    lock->waited = true;
     step_watch(lock);
 }
 
@@ -116,12 +118,13 @@ static void consider_place(struct lock *lock)
         rejoin(lock, "the own znode was deleted by somebody");
     else if (lock->place.ahead > 0)
         queue_up(lock);
-    else if (lock->step == STEP_JOIN)
-        count_consider(lock); /* the create is the proof */
-    else
+    else if (lock->waited)
         step_prove(lock);
+    else
+        count_consider(lock); /* the create is the proof */
 }
 
+/* An only child is first, and a list would say no more. */
 static void joined(struct lock *lock)
 {
     int rc = lock->rc[TAG_CREATE];
@@ -130,8 +133,14 @@ static void joined(struct lock *lock)
         step_make_parents(lock);
     else if (rc != ZOK)
         leave_because_rc(lock, rc, "create a znode in", lock->path);
+    else if (lock->rc[TAG_PARENT] != ZOK)
+        leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
+    else if (!acceptable(lock))
+        return;
+    else if (lock->census.children == 1)
+        count_consider(lock); /* the create is the proof */
     else
-        consider_place(lock);
+        step_list(lock);
 }
 
 static void parents_made(struct lock *lock)

@@ -95,6 +95,8 @@ struct lock {
     int64_t settled_at; /* CLOCK_NEVER: not begun */
     bool settled;
 
+    int64_t proof_sent; /* when the last write that names the own znode was sent */
+    bool waited;        /* since the create, which then is no proof any more */
     int64_t proven_at;
     unsigned int leave_tries;
 
@@ -115,7 +117,7 @@ void lock_enter_held(struct lock *lock);
 /* For /a/b/c makes /a, /a/b and, with the record, /a/b/c. */
 void step_make_parents(struct lock *lock);
 
-/* Makes the own znode, lists, reads the parent. */
+/* Makes the own znode, reads the parent. */
 void step_join(struct lock *lock);
 
 /* After a create whose answer was lost: lists behind a sync, reads the parent. */

@@ -47,15 +47,16 @@ static int run(const struct options *options)
     int status = (int)command_find(&command);
 
     if (status)
-        return status;
+        goto done;
     fill_standard_descriptors();
     if (front_start(&front, &command.inherited) < 0) {
         log_error("cannot start: %s", strerror(errno));
         status = EXITCODE_OSERR;
-    } else {
-        status = run_under_lock(options, &command, &front);
-        front_end(&front, status);
+        goto done;
     }
+    status = run_under_lock(options, &command, &front);
+    front_end(&front, status);
+done:
     free(command.file);
     return status;
 }

@@ -29,11 +29,11 @@ void step_join(struct lock *lock)
     char *own = xasprintf("%s/_c_%s-lock-", lock->path, lock->guid);
 
     lock->phase = LOCK_JOINING;
-    flight_take_off(lock, STEP_JOIN, 3);
+    flight_take_off(lock, STEP_JOIN, 2);
+    lock->proof_sent = lock->sent;
+    lock->waited = false;
     session_create(lock->session, TAG_CREATE, own, contender_encode(CONTENDER_WAITING),
                    ZOO_EPHEMERAL_SEQUENTIAL);
-    /* In this order: the list may be older than what the get shows, but not newer. */
-    session_get_children(lock->session, TAG_CHILDREN, lock->path);
     session_get(lock->session, TAG_PARENT, lock->path, SESSION_NO_WATCH);
     free(own);
 }
@@ -42,6 +42,7 @@ void step_join(struct lock *lock)
 void step_find(struct lock *lock)
 {
     flight_take_off(lock, STEP_FIND, 3);
+    lock->waited = true;
     session_sync(lock->session, TAG_SYNC, lock->path);
     session_get_children(lock->session, TAG_CHILDREN, lock->path);
     session_get(lock->session, TAG_PARENT, lock->path, SESSION_NO_WATCH);
@@ -51,6 +52,7 @@ void step_list(struct lock *lock)
 {
     flight_take_off(lock, STEP_LIST, 3);
     session_exists(lock->session, TAG_OWN, lock->node);
+    /* In this order: the list may be older than what the get shows, but not newer. */
     session_get_children(lock->session, TAG_CHILDREN, lock->path);
     session_get(lock->session, TAG_PARENT, lock->path, SESSION_NO_WATCH);
 }
@@ -64,6 +66,7 @@ void step_watch(struct lock *lock)
 void step_prove(struct lock *lock)
 {
     flight_take_off(lock, STEP_PROVE, 2);
+    lock->proof_sent = lock->sent;
     session_set(lock->session, TAG_OWN, lock->node, contender_encode(CONTENDER_HELD));
     session_get(lock->session, TAG_PARENT, lock->path, SESSION_NO_WATCH);
 }
@@ -82,6 +85,7 @@ void step_square(struct lock *lock, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         zoo_set_op_init(&ops[2 + i], lock->path, text, len, -1, NULL);
     flight_take_off(lock, STEP_SQUARE, 1);
+    lock->proof_sent = lock->sent;
     session_multi(lock->session, TAG_MULTI, ops, (int)(2 + count));
 }
 
@@ -97,6 +101,7 @@ void step_adopt(struct lock *lock)
     zoo_check_op_init(&ops[1], lock->node, -1);
     lock->record = adopted;
     flight_take_off(lock, STEP_ADOPT, 1);
+    lock->proof_sent = lock->sent;
     session_multi(lock->session, TAG_MULTI, ops, 2);
 }
 

@@ -147,7 +147,7 @@ start_at_terminal() { # its processes in $front, $keeper, $guard
   assert_output "zkflock: not permitted to create a znode in $LOCK: its ACL has to give this client READ, WRITE, CREATE and DELETE"
   zk "$ONE" deny "$LOCK" cdwa
   run -77 zkflock "$LOCK" touch ran
-  assert_output --partial "not permitted to list $LOCK"
+  assert_output --partial "not permitted to read $LOCK"
   zk "$ONE" create "$LOCK.parent"
   zk "$ONE" deny "$LOCK.parent" ra
   run -77 zkflock "$LOCK.parent/a/b" touch ran
