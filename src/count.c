@@ -5,15 +5,6 @@
 #include "clock.h"
 #include "log.h"
 
-/* Without the right to write to the lock's znode: the next holder will wait as this one did. */
-void count_forbidden(struct lock *lock)
-{
-    log_warning("not permitted to write to %s, so departures are not counted there and every "
-                "holder waits %" PRId64 " s for the one before",
-                lock->path, lock->record.lease_ms / 1000);
-    lock->record_state = RECORD_BROKEN;
-}
-
 /*
  * First in the queue, proven, and the census was read behind the proof: may the command start?
  * Rule: after L, counted from the receipt of the first census, the one who is first and exclusive
@@ -70,7 +61,7 @@ void count_written(struct lock *lock)
         else
             step_prove(lock);
     } else if (rc == ZNOAUTH) {
-        count_forbidden(lock);
+        lock_count_no_more(lock);
         step_prove(lock);
     } else if (rc == ZBADVERSION || rc == ZNONODE) {
         step_prove(lock);

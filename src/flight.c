@@ -45,10 +45,10 @@ static void note_parent(struct lock *lock, const struct session_event *event)
     lock->census = (struct recipe_census){.version = event->stat.version,
                                           .cversion = event->stat.cversion,
                                           .children = event->stat.numChildren};
+    /* What was once found out to be wrong stays so: this process counts no longer. */
+    if (lock->record_state == RECORD_BROKEN)
+        return;
     if (record_decode(event->data, event->data_len, &record)) {
-        /* What was once found out to be wrong stays so: this process counts no longer. */
-        if (lock->record_state == RECORD_BROKEN)
-            return;
         if (record.lease_ms != lock->record.lease_ms)
             log_info("%s has a lease of %" PRId64 " ms, which is used here", lock->path,
                      record.lease_ms);
@@ -57,12 +57,8 @@ static void note_parent(struct lock *lock, const struct session_event *event)
     } else if (event->data_len == 0) {
         lock->record_state = RECORD_NONE;
     } else {
-        lock->record_state = RECORD_BROKEN;
-        if (lock->phase != LOCK_LEAVING && !lock->failure)
-            leave_because(
-                lock, EXITCODE_CONFIG,
-                "%s holds %zu bytes that are not zkflock's: it is no lock; choose another LOCK",
-                lock->path, event->data_len);
+        lock->record_state = RECORD_FOREIGN;
+        lock->foreign_len = event->data_len;
     }
 }
 

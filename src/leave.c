@@ -87,7 +87,7 @@ void leave_answered(struct lock *lock)
     } else if (rc == ZBADVERSION) {
         step_read_version(lock);
     } else if (lock->record_state == RECORD_OURS) {
-        count_forbidden(lock);
+        lock_count_no_more(lock);
         step_leave(lock);
     } else {
         log_warning("cannot delete %s: %s; it goes with the session", lock->node, zerror(rc));

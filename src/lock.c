@@ -30,10 +30,7 @@
  */
 #include "lock.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "contender.h"
@@ -41,40 +38,11 @@
 #include "log.h"
 #include "xalloc.h"
 
-void lock_forget_place(struct lock *lock)
-{
-    xreplace(&lock->node, NULL);
-    xreplace(&lock->predecessor, NULL);
-    lock->czxid = 0;
-    lock->settled = false;
-    lock->settled_at = CLOCK_NEVER;
-}
-
-void lock_enter_held(struct lock *lock)
-{
-    lock->proven_at = lock->proof_sent;
-    lock->step = STEP_NONE;
-    lock->phase = LOCK_HELD;
-}
-
-/* A new identity; getrandom(2), because the client library seeds the C library's generators. */
-static void renew_guid(struct lock *lock)
-{
-    unsigned char bytes[LOCK_GUID_BYTES];
-
-    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
-        log_error("getrandom failed");
-        _exit(EXITCODE_OSERR);
-    }
-    for (size_t i = 0; i < LOCK_GUID_BYTES; i++)
-        sprintf(lock->guid + 2 * i, "%02x", bytes[i]);
-}
-
 static void rejoin(struct lock *lock, const char *why)
 {
     log_warning("%s; joining the queue of %s again", why, lock->path);
     lock_forget_place(lock);
-    renew_guid(lock);
+    lock_renew_guid(lock);
     step_join(lock);
 }
 
@@ -87,22 +55,24 @@ static void queue_up(struct lock *lock)
     step_watch(lock);
 }
 
-/* Whether the lock's znode is one that can be relied on; fails otherwise. */
+/* Whether the lock's znode is one that can be relied on; leaves otherwise. */
 static bool acceptable(struct lock *lock)
 {
     int32_t sequence;
 
-    if (lock->failure)
-        return false;
-    if (recipe_sequence(lock->node, &sequence) && sequence >= RECIPE_SEQUENCE_LIMIT) {
+    if (lock->record_state == RECORD_FOREIGN)
         leave_because(
             lock, EXITCODE_CONFIG,
-            "%s has used up its sequence numbers (2^31 contenders); remove that znode or choose "
-            "another LOCK",
-            lock->path);
-        return false;
-    }
-    return true;
+            "%s holds %zu bytes that are not zkflock's: it is no lock; choose another LOCK",
+            lock->path, lock->foreign_len);
+    else if (recipe_sequence(lock->node, &sequence) && sequence >= RECIPE_SEQUENCE_LIMIT)
+        leave_because(lock, EXITCODE_CONFIG,
+                      "%s has used up its sequence numbers (2^31 contenders); remove that znode or "
+                      "choose another LOCK",
+                      lock->path);
+    else
+        return true;
+    return false;
 }
 
 /* After a list: where do we stand? */
@@ -185,7 +155,7 @@ static void proven(struct lock *lock)
         leave_because_rc(lock, lock->rc[TAG_OWN], "write to", lock->node);
     else if (lock->rc[TAG_PARENT] != ZOK)
         leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
-    else if (!lock->failure)
+    else if (acceptable(lock))
         count_consider(lock);
 }
 
@@ -283,7 +253,7 @@ static void session_expired(struct lock *lock)
         log_warning("the session expired while waiting for %s; joining the queue again",
                     lock->path);
         lock_forget_place(lock);
-        renew_guid(lock);
+        lock_renew_guid(lock);
         lock->step = STEP_NONE;
         lock->phase = LOCK_JOINING;
         session_reopen(lock->session);
@@ -348,7 +318,7 @@ struct lock *lock_new(struct session *session, const char *path, int64_t lease_m
     lock->path = xstrdup(path);
     lock->record.lease_ms = lease_ms;
     lock->settled_at = CLOCK_NEVER;
-    renew_guid(lock);
+    lock_renew_guid(lock);
     step_join(lock); /* sent with the handshake */
     return lock;
 }
@@ -406,11 +376,6 @@ int64_t lock_settled_at(const struct lock *lock)
 int64_t lock_proven_at(const struct lock *lock)
 {
     return lock->proven_at;
-}
-
-int64_t lock_lease(const struct lock *lock)
-{
-    return lock->record.lease_ms * CLOCK_MS;
 }
 
 const char *lock_node(const struct lock *lock)

@@ -1,11 +1,14 @@
 /*
  * The inside of struct lock, shared by the files that make up the protocol and by nobody else:
  *
- *     lock.c    the states and what leads from one to the next; its head has the diagram
- *     step.c    what each step asks of the ensemble
- *     flight.c  the answers to a step, gathered
- *     count.c   may the command start? the departures that nobody counted
- *     leave.c   giving a place or the lock back, and giving up
+ *     lock.c         the states and what leads from one to the next; its head has the diagram
+ *     count.c        may the command start? the departures that nobody counted
+ *     leave.c        giving a place or the lock back, and giving up
+ *     step.c         what each step asks of the ensemble
+ *     flight.c       the answers to a step, gathered
+ *     lock_state.c   what all of them do to the state
+ *
+ * Each uses those below it.
  */
 #ifndef ZKFLOCK_LOCK_STATE_H
 #define ZKFLOCK_LOCK_STATE_H
@@ -56,6 +59,7 @@ enum record_state {
     RECORD_UNKNOWN, /* not read yet */
     RECORD_OURS,    /* lock->record holds */
     RECORD_NONE,    /* the znode is empty: made by somebody else, may be adopted */
+    RECORD_FOREIGN, /* the znode holds something else: it is no lock */
     RECORD_BROKEN,  /* the count cannot be right: wait, never square, never count */
 };
 
@@ -78,6 +82,7 @@ struct lock {
     /* the lock's znode */
     struct record record;
     enum record_state record_state;
+    size_t foreign_len; /* of what the znode holds, RECORD_FOREIGN */
     struct recipe_census census;
     unsigned int remade;
 
@@ -104,13 +109,19 @@ struct lock {
     char *failure_text;
 };
 
-/* ---- lock.c ---- */
+/* ---- lock_state.c ---- */
+
+/* Takes a new identity, for a new session or a new place. */
+void lock_renew_guid(struct lock *lock);
 
 /* Forgets the own znode and all that was known of its place. */
 void lock_forget_place(struct lock *lock);
 
-/* The last flight proved that the lock is held. */
+/* The last proof holds the lock. */
 void lock_enter_held(struct lock *lock);
+
+/* The ACL of the lock's znode forbids counting in it: warns, and does without from now on. */
+void lock_count_no_more(struct lock *lock);
 
 /* ---- step.c: each sends the requests of one step; flight_landed() in lock.c takes it on ---- */
 
@@ -162,9 +173,6 @@ void count_consider(struct lock *lock);
 
 /* SQUARE or ADOPT was answered. */
 void count_written(struct lock *lock);
-
-/* The ACL of the lock's znode lets us not count in it: warns, and does without from now on. */
-void count_forbidden(struct lock *lock);
 
 /* ---- leave.c ---- */
 

@@ -1,0 +1,53 @@
+#include "lock_state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "log.h"
+#include "xalloc.h"
+
+/* A new identity; getrandom(2), because the client library seeds the C library's generators. */
+void lock_renew_guid(struct lock *lock)
+{
+    unsigned char bytes[LOCK_GUID_BYTES];
+
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
+        log_error("getrandom failed");
+        _exit(EXITCODE_OSERR);
+    }
+    for (size_t i = 0; i < LOCK_GUID_BYTES; i++)
+        sprintf(lock->guid + 2 * i, "%02x", bytes[i]);
+}
+
+void lock_forget_place(struct lock *lock)
+{
+    xreplace(&lock->node, NULL);
+    xreplace(&lock->predecessor, NULL);
+    lock->czxid = 0;
+    lock->settled = false;
+    lock->settled_at = CLOCK_NEVER;
+}
+
+void lock_enter_held(struct lock *lock)
+{
+    lock->proven_at = lock->proof_sent;
+    lock->step = STEP_NONE;
+    lock->phase = LOCK_HELD;
+}
+
+/* Without the right to write to the lock's znode: the next holder will wait as this one did. */
+void lock_count_no_more(struct lock *lock)
+{
+    log_warning("not permitted to write to %s, so departures are not counted there and every "
+                "holder waits %" PRId64 " s for the one before",
+                lock->path, lock->record.lease_ms / 1000);
+    lock->record_state = RECORD_BROKEN;
+}
+
+int64_t lock_lease(const struct lock *lock)
+{
+    return lock->record.lease_ms * CLOCK_MS;
+}

@@ -1,0 +1,106 @@
+# Holders that vanish without giving the lock back, and locks that others have made.
+
+load helper
+
+# A lock with a short lease; the record is what zkflock itself writes.
+short_lease() {
+  zk "$ONE" create "$LOCK" $'zkflock/1 base=0 lease=2000ms\n'
+}
+
+crash_a_holder() {
+  background --session-timeout 1 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
+  local pid=$!
+  eventually test -e crashing
+  # shellcheck disable=SC2046
+  kill -KILL $(family "$pid")
+  zk "$ONE" await-count "$LOCK" 0
+}
+
+# counts CREATED DEPARTED COUNTED: what the lock's Stat has to say.
+counts() {
+  run -0 zk "$ONE" stat "$LOCK"
+  assert_output --regexp "^$3 $((2 * $1 - ($1 - $2))) $(($1 - $2)) 0 "
+}
+
+@test "after a crash the next holder waits the lease out, then counts the vanished one out" {
+  short_lease
+  crash_a_holder
+  counts 1 1 0
+  run -0 zkflock -v "$LOCK" echo ran
+  assert_line --partial "a contender vanished; its command may run for"
+  assert_line ran
+  counts 2 2 2
+  # The one after that waits for nobody.
+  run -0 zkflock -v "$LOCK" echo ran
+  refute_output --partial vanished
+}
+
+@test "-n and -w do not skip for ever after a crash: they wait for the vanished one" {
+  short_lease
+  crash_a_holder
+  run -0 zkflock -n "$LOCK" echo ran
+  assert_output ran
+  crash_a_holder
+  run -0 zkflock -w 0.1 "$LOCK" echo ran
+  assert_output ran
+}
+
+@test "a waiter that finds its predecessor vanished waits too" {
+  short_lease
+  background --session-timeout 1 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
+  crashing=$!
+  eventually test -e crashing
+  wait_in_line log "$LOCK" touch ran
+  # shellcheck disable=SC2046
+  kill -KILL $(family "$crashing")
+  ends_with 0 "$waiter"
+  assert grep -q "a contender vanished" log
+  counts 2 2 2
+}
+
+@test "TERM while waiting for a vanished one leaves the queue" {
+  crash_a_holder
+  background -v "$LOCK" touch ran 2>log
+  eventually contains log "a contender vanished"
+  kill -TERM $!
+  ends_with 143 $!
+  assert_not_exist ran
+  counts 2 2 1
+}
+
+@test "a lock that others have made is adopted after one default lease" {
+  zk "$ONE" create "$LOCK"
+  run -0 zkflock -v "$LOCK" echo ran
+  assert_line --partial "earlier holders are not known; its command may run for"
+  assert_line ran
+  run -0 zk "$ONE" get "$LOCK"
+  assert_output --regexp '^zkflock/1 base=[0-9]+ lease=15000ms$'
+  run -0 zkflock -v "$LOCK" echo ran
+  refute_output --partial "not known"
+}
+
+@test "without WRITE on the lock's znode it works, uncounted and with a warning" {
+  short_lease
+  zk "$ONE" deny "$LOCK" rcda
+  run -0 zkflock "$LOCK" echo ran
+  assert_line ran
+  assert_line --partial "warning: not permitted to write to $LOCK, so departures are not counted"
+  # The next one waits for it, as told.
+  run -0 zkflock -v "$LOCK" echo ran
+  assert_line --partial "a contender vanished"
+  zk "$ONE" deny "$LOCK" rwcda
+}
+
+@test "the lease of the lock's record is the one that counts, and is told of" {
+  short_lease
+  run -0 zkflock -v "$LOCK" true
+  assert_line "zkflock: $LOCK has a lease of 2000 ms, which is used here"
+}
+
+@test "a count that cannot be right is waited for and told of" {
+  short_lease
+  zk "$ONE" set "$LOCK" $'zkflock/1 base=0 lease=2000ms\n'
+  run -0 zkflock "$LOCK" echo ran
+  assert_line --partial "warning: the departure count of $LOCK cannot be right"
+  assert_line ran
+}
