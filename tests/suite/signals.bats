@@ -110,19 +110,19 @@ r = p.wait(); open("status", "w").write(str(r))' zkflock -v "$LOCK" touch ran 3>
 
 @test "terminal: Ctrl-C reaches the command once" {
   recorder
-  run -0 terminal 'send=zkflock '"$LOCK"' ./recorder; echo status $?\n' file=ready key=c \
+  terminal 'send=zkflock '"$LOCK"' ./recorder; echo status $?\n' file=ready key=c \
     file=signals touch=enough 'expect=status 0'
   assert_equal "$(cat signals)" SIGINT
 }
 
 @test "terminal: Ctrl-C ends an ordinary command, 130, and the shell has its prompt" {
-  run -0 terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; exec sleep 1000"; echo status $?\n' \
+  terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; exec sleep 1000"; echo status $?\n' \
     file=ready key=c 'expect=status 130'
 }
 
 @test "terminal: Ctrl-C while waiting leaves the queue" {
   hold "$LOCK" release
-  run -0 terminal 'send=zkflock -v '"$LOCK"' true; echo status $?\n' 'expect=waiting for' key=c \
+  terminal 'send=zkflock -v '"$LOCK"' true; echo status $?\n' 'expect=waiting for' key=c \
     'expect=status 130'
   zk "$ONE" await-count "$LOCK" 1
   touch release
@@ -130,7 +130,7 @@ r = p.wait(); open("status", "w").write(str(r))' zkflock -v "$LOCK" touch ran 3>
 }
 
 @test "terminal: Ctrl-Z stops the job, fg goes on with it" {
-  run -0 terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; until [ -e stop ]; do sleep 0.02; done; exit 6"; echo status $?\n' \
+  terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; until [ -e stop ]; do sleep 0.02; done; exit 6"; echo status $?\n' \
     file=ready key=z expect=Stopped 'send=jobs\n' expect=Stopped 'send=touch stop; fg; echo after $?\n' \
     'expect=after 6'
 }
@@ -151,16 +151,16 @@ r = p.wait(); open("status", "w").write(str(r))' zkflock -v "$LOCK" touch ran 3>
 }
 
 @test "terminal: Ctrl-Z and bg, then the job ends in the background" {
-  run -0 terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; until [ -e stop ]; do sleep 0.02; done; touch done"\n' \
+  terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; until [ -e stop ]; do sleep 0.02; done; touch done"\n' \
     file=ready key=z expect=Stopped 'send=bg; touch stop\n' file=done 'send=wait; echo all $?\n' 'expect=all 0'
 }
 
 @test "terminal: the command may read from it" {
-  run -0 terminal 'send=zkflock '"$LOCK"' sh -c "read -r x; echo got \$x"\n' 'send=hello\n' \
+  terminal 'send=zkflock '"$LOCK"' sh -c "read -r x; echo got \$x"\n' 'send=hello\n' \
     'expect=got hello'
 }
 
 @test "terminal: when it is taken away, HUP ends the command and the lock comes free" {
-  run -0 terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; exec sleep 1000"\n' file=ready hangup
+  terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; exec sleep 1000"\n' file=ready hangup
   PATIENCE=5 eventually zkflock -n -q "$LOCK" true
 }
