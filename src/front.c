@@ -55,8 +55,13 @@ static _Noreturn void finish(const struct front_process *process)
 static void hear_keeper(struct front_process *process)
 {
     struct message message;
-    ssize_t len = recv(process->link, &message, sizeof(message), 0);
+    ssize_t len;
 
+    /* A keeper that ends without having read all it was told resets the link; its own words, the
+       status among them, come after that error. */
+    do {
+        len = recv(process->link, &message, sizeof(message), 0);
+    } while (len < 0 && errno == ECONNRESET);
     if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR))
         finish(process);
     if (len != sizeof(message))
