@@ -122,7 +122,7 @@ r = p.wait(); open("status", "w").write(str(r))' zkflock -v "$LOCK" touch ran 3>
 
 @test "terminal: signals that come while zkflock ends do not change its status" {
   cat >bombard <<'EOF'
-for i in $(seq 20); do
+for i in $(seq 40); do
   zkflock "$1" true &
   for j in $(seq 2000); do kill -WINCH $!; done
   wait $! || echo "failed with $?"
