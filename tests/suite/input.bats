@@ -132,12 +132,13 @@ unreachable() {
 
 hostile_server() { # hostile_server KIND: its port in $port, until the test's end
   coproc HOSTILE { hostile "$1" 3>&-; }
+  hostile_pid=$HOSTILE_PID
   read -r -u "${HOSTILE[0]}" port
 }
 
 end_hostile_server() {
   eval "exec ${HOSTILE[1]}>&-"
-  wait "$HOSTILE_PID"
+  wait "$hostile_pid" || true
 }
 
 @test "ports that accept and say nothing, speak HTTP, close, or talk nonsense" {

@@ -10,14 +10,14 @@ load helper
 @test "an IPv6 address, and a chroot behind it" {
   zk "$ONE" create "$LOCK/root"
   coproc PROXY { proxy "$ONE" none 0 ::1 3>&-; }
-  pid=$PROXY_PID
+  proxy_pid=$PROXY_PID
   read -r -u "${PROXY[0]}" port
   run -0 zkflock -z "[::1]:$port$LOCK/root" name sh -c 'echo "$ZKFLOCK_LOCK"'
   assert_output /locks/name
   run -0 zk "$ONE" ls "$LOCK/root/locks"
   assert_output name
   eval "exec ${PROXY[1]}>&-"
-  wait "$pid" || true
+  wait "$proxy_pid" || true
 }
 
 @test "an even number of servers, half of them dead, in any order" {

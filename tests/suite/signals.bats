@@ -142,16 +142,20 @@ EOF
   wait "$holder"
 }
 
+# A command that waits for a line in the fifo "go", without a child: a shell that is stopped while
+# it forks one does not stop, zkflock or not.
+readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
+
 @test "terminal: Ctrl-Z stops the job, fg goes on with it" {
-  terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; until [ -e stop ]; do sleep 0.02; done; exit 6"; echo status $?\n' \
-    file=ready key=z expect=Stopped 'send=jobs\n' expect=Stopped 'send=touch stop; fg; echo after $?\n' \
-    'expect=after 6'
+  terminal "send=zkflock $LOCK sh -c '$waits'; echo status \$?\n" \
+    file=ready key=z expect=Stopped 'send=jobs\n' expect=Stopped \
+    'send=(echo >go) & fg %1; echo after $?\n' 'expect=after 6'
 }
 
 @test "terminal: a job that was stopped for longer than the lease still holds its lock" {
-  terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; until [ -e stop ]; do sleep 0.02; done; exit 6"; echo status $?\n' \
-    file=ready key=z expect=Stopped touch=stopped file=long 'send=touch stop; fg; echo after $?\n' \
-    'expect=after 6' >session 2>&1 3>&- 4>&- &
+  terminal "send=zkflock $LOCK sh -c '$waits'; echo status \$?\n" \
+    file=ready key=z expect=Stopped touch=stopped file=long \
+    'send=(echo >go) & fg %1; echo after $?\n' 'expect=after 6' >session 2>&1 3>&- 4>&- &
   person=$!
   eventually test -e stopped
   # The lease is 15 s; the proofs of life have to carry it on, and nobody else gets the lock.
@@ -164,8 +168,8 @@ EOF
 }
 
 @test "terminal: Ctrl-Z and bg, then the job ends in the background" {
-  terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; until [ -e stop ]; do sleep 0.02; done; touch done"\n' \
-    file=ready key=z expect=Stopped 'send=bg; touch stop\n' file=done 'send=wait; echo all $?\n' 'expect=all 0'
+  terminal "send=zkflock $LOCK sh -c '$waits'\n" \
+    file=ready key=z expect=Stopped 'send=bg; echo >go; wait %1; echo ended $?\n' 'expect=ended 6'
 }
 
 @test "terminal: the command may read from it" {
