@@ -3,7 +3,20 @@
 #include <inttypes.h>
 
 #include "clock.h"
+#include "lease.h"
 #include "log.h"
+
+/*
+ * A proof that was long under way leaves too little of the lease for a command to start with; the
+ * process may have been stopped meanwhile.
+ */
+static void hold(struct lock *lock)
+{
+    if (clock_now() - lock->proof_sent > lease_proof_interval(lock_lease(lock)))
+        step_prove(lock);
+    else
+        lock_enter_held(lock);
+}
 
 /*
  * First in the queue, proven, and the census was read behind the proof: may the command start?
@@ -17,7 +30,7 @@ void count_consider(struct lock *lock)
     if (lock->record_state == RECORD_OURS) {
         vanished = recipe_vanished(lock->census, lock->record.base);
         if (vanished == 0) {
-            lock_enter_held(lock);
+            hold(lock);
             return;
         }
         if (!recipe_plausible(vanished)) {
@@ -43,7 +56,7 @@ void count_consider(struct lock *lock)
     } else if (lock->record_state == RECORD_NONE) {
         step_adopt(lock);
     } else {
-        lock_enter_held(lock);
+        hold(lock);
     }
 }
 
@@ -57,7 +70,7 @@ void count_written(struct lock *lock)
     if (rc == ZOK) {
         lock->record_state = RECORD_OURS;
         if (all)
-            lock_enter_held(lock);
+            hold(lock);
         else
             step_prove(lock);
     } else if (rc == ZNOAUTH) {

@@ -33,7 +33,7 @@ struct front {
  */
 int front_start(struct front *front, struct command_inheritance *inherited);
 
-/* The descriptors to wait for; either may be -1. */
+/* The descriptors to wait for; the link may be -1. */
 int front_link_fd(const struct front *front);
 int front_signal_fd(const struct front *front);
 

@@ -188,9 +188,11 @@ int keeper_give_back(struct keeper *keeper)
     guard_dismiss(&keeper->guard);
     lock_free(keeper->lock);
     session_close(keeper->session);
-    if (!keeper->guard_dead)
-        waitpid(keeper->guard.pid, NULL, 0);
     close(keeper->guard.link);
+    if (!keeper->guard_dead) {
+        kill(keeper->guard.pid, SIGCONT); /* it may be stopped */
+        waitpid(keeper->guard.pid, NULL, 0);
+    }
     free(keeper);
     return status;
 }

@@ -50,7 +50,7 @@ bool keeper_acquire(struct keeper *keeper)
             return keeper_guard_died(keeper);
         if (keeper->abandoned)
             return keeper_front_died(keeper);
-        if (phase == LOCK_LEAVING || phase == LOCK_LEFT) {
+        if (phase == LOCK_LEAVING || phase == LOCK_LEFT || phase == LOCK_LOST) {
             const char *why;
             enum exitcode status = lock_failure(keeper->lock, &why);
 

@@ -29,14 +29,21 @@ static void kill_without_guard(struct keeper *keeper)
     keeper->tree_empty = true;
 }
 
+/* The command had ended, or never begun, before it could be told to. */
+static bool command_over(const struct keeper *keeper)
+{
+    return keeper->exited || keeper->exec_error;
+}
+
 /* Waits until the guard has ended the tree; does it itself if the guard is late. */
 static void await_empty(struct keeper *keeper)
 {
     int64_t kill_at = lease_end(keeper) - lease_margin(lock_lease(keeper->lock)) / 2;
 
-    while (!keeper->tree_empty && !keeper->guard_dead && clock_now() < kill_at)
+    while (!keeper->tree_empty && !keeper->guard_dead && !command_over(keeper) &&
+           clock_now() < kill_at)
         keeper_pump(keeper, kill_at);
-    if (!keeper->tree_empty)
+    if (!keeper->tree_empty && !command_over(keeper))
         kill_without_guard(keeper);
 }
 
@@ -45,10 +52,12 @@ static void lost(struct keeper *keeper)
     const char *why;
     char span[CLOCK_FORMAT_SIZE];
 
-    keeper->lost = true;
     clock_format(clock_now() - lock_proven_at(keeper->lock), span);
     guard_kill(&keeper->guard);
     await_empty(keeper);
+    if (command_over(keeper))
+        return; /* in time: its own status stands */
+    keeper->lost = true;
     if (lock_failure(keeper->lock, &why))
         log_error("lost %s: %s; %s was ended", keeper->options->lock, why,
                   keeper->command->argv[0]);
@@ -91,6 +100,7 @@ static bool ended(struct keeper *keeper, int64_t guard_knows_end)
                clock_now() >= guard_knows_end - margin) {
         /* By the last of these the guard should have spoken: it is not well. */
         lost(keeper);
+        return keeper->lost;
     } else {
         return false;
     }
@@ -103,6 +113,11 @@ void keeper_run(struct keeper *keeper)
     int64_t guard_knows_end = lease_end(keeper);
     int64_t next_proof = lock_proven_at(keeper->lock) + lease_proof_interval(lease);
 
+    keeper_hear_front(keeper);
+    if (keeper->ended_by) {
+        keeper_ended_by_signal(keeper);
+        return;
+    }
     keeper->running = true;
     guard_go(&keeper->guard, guard_knows_end, lease, lock_token(keeper->lock),
              lock_node(keeper->lock));

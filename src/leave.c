@@ -22,7 +22,7 @@ void leave_begin(struct lock *lock)
         return;
     if (!lock->node)
         leave_done(lock);
-    else if (lock->record_state == RECORD_UNKNOWN)
+    else if (lock->record_state == RECORD_UNKNOWN || lock->record_state == RECORD_NONE)
         step_read_version(lock);
     else
         step_leave(lock);

@@ -53,8 +53,14 @@ int signals_block(sigset_t *old_mask, bool *ignored_child)
     sigset_t blocked;
 
     sigemptyset(&blocked);
-    for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
-        sigaddset(&blocked, ending[i]);
+    /* What the caller has ignored, as nohup(1) does, stays so: blocked, it would be queued. */
+    for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
+        struct sigaction old;
+
+        sigaction(ending[i], NULL, &old);
+        if (old.sa_handler != SIG_IGN)
+            sigaddset(&blocked, ending[i]);
+    }
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         sigaddset(&blocked, others[i]);
 

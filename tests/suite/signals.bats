@@ -22,7 +22,9 @@ EOF
 @test "TERM, HUP, INT, QUIT, USR1, USR2, ALRM, CONT, TSTP and WINCH reach the command, once" {
   recorder
   # Not by the shell's &, which has INT and QUIT ignored.
-  python3 -c 'import subprocess, sys; p = subprocess.Popen(sys.argv[1:])
+  python3 -c 'import signal, subprocess, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL); signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+p = subprocess.Popen(sys.argv[1:])
 open("pid", "w").write(str(p.pid)); sys.exit(p.wait())' zkflock "$LOCK" ./recorder 3>&- 4>&- &
   eventually test -e ready
   n=0
@@ -60,7 +62,8 @@ open("pid", "w").write(str(p.pid)); sys.exit(p.wait())' zkflock "$LOCK" ./record
 @test "TERM, INT and HUP while waiting leave the queue and give 128+N" {
   hold "$LOCK" release
   for signal in TERM:143 INT:130 HUP:129; do
-    python3 -c 'import subprocess, sys
+    python3 -c 'import signal, subprocess, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 p = subprocess.Popen(sys.argv[1:], stderr=open("log", "w")); open("pid", "w").write(str(p.pid))
 r = p.wait(); open("status", "w").write(str(r))' zkflock -v "$LOCK" touch ran 3>&- 4>&- &
     runner=$!
@@ -180,4 +183,15 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
 @test "terminal: when it is taken away, HUP ends the command and the lock comes free" {
   terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; exec sleep 1000"\n' file=ready hangup
   PATIENCE=5 eventually zkflock -n -q "$LOCK" true
+}
+
+@test "what the caller has ignored stays ignored while waiting too, as under nohup" {
+  hold "$LOCK" release
+  bash -c 'trap "" HUP; exec zkflock -v "$1" touch ran' bash "$LOCK" 2>log 3>&- 4>&- &
+  waiter=$!
+  eventually contains log "waiting for"
+  kill -HUP "$waiter"
+  touch release
+  ends_with 0 "$waiter"
+  assert_exist ran
 }
