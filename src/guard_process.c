@@ -41,9 +41,6 @@
 /* Not "zkflock": killall(1) and pkill(1) must not take keeper and guard at once. */
 #define GUARD_NAME "lock-guard"
 
-/* Between two rounds of killing: a tree that forks while it is killed takes several. */
-#define KILL_ROUND (5 * CLOCK_MS)
-
 enum state { READY, RUNNING, EXITED, ENDING, KILLING, ENDED };
 
 struct guard_state {
@@ -58,7 +55,6 @@ struct guard_state {
     pid_t pid; /* the command's; 0 when it is reaped */
     int64_t lease_end;
     int64_t lease;
-    int64_t kill_at; /* in ENDING */
 };
 
 static void report(const struct guard_state *guard, enum guard_report type, int number)
@@ -110,17 +106,18 @@ static void kill_tree(struct guard_state *guard)
     if (tree_kill())
         tree_is_empty(guard);
     else
-        set_timer(guard, clock_now() + KILL_ROUND);
+        set_timer(guard, clock_now() + TREE_KILL_ROUND);
 }
 
 /* The lock is lost, for good: whatever comes now, the command ends. */
 static void end_tree(struct guard_state *guard)
 {
+    int64_t kill_at = clock_earlier(kill_time(guard), clock_now() + lease_grace(guard->lease));
+
     guard->state = ENDING;
-    guard->kill_at = clock_earlier(kill_time(guard), clock_now() + lease_grace(guard->lease));
     tree_signal(SIGTERM);
     tree_signal(SIGCONT); /* what is stopped would not hear it */
-    set_timer(guard, guard->kill_at);
+    set_timer(guard, kill_at);
 }
 
 static void timer_due(struct guard_state *guard)

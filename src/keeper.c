@@ -158,6 +158,19 @@ bool keeper_guard_died(struct keeper *keeper)
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 
+bool keeper_cut_short(struct keeper *keeper)
+{
+    if (keeper->ended_by)
+        keeper_ended_by_signal(keeper);
+    else if (keeper->guard_dead)
+        keeper_guard_died(keeper);
+    else if (keeper->abandoned)
+        keeper_front_died(keeper);
+    else
+        return false;
+    return true;
+}
+
 static void leave_queue(struct keeper *keeper)
 {
     int64_t deadline = clock_now() + GIVE_BACK_PATIENCE;

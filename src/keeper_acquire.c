@@ -42,14 +42,10 @@ bool keeper_acquire(struct keeper *keeper)
         int64_t now = clock_now();
         int64_t deadline = contact_deadline(keeper, joining_since);
 
-        if (keeper->ended_by)
-            return keeper_ended_by_signal(keeper);
+        if (keeper_cut_short(keeper))
+            return false;
         if (phase == LOCK_HELD)
             break;
-        if (keeper->guard_dead)
-            return keeper_guard_died(keeper);
-        if (keeper->abandoned)
-            return keeper_front_died(keeper);
         if (phase == LOCK_LEAVING || phase == LOCK_LEFT || phase == LOCK_LOST) {
             const char *why;
             enum exitcode status = lock_failure(keeper->lock, &why);

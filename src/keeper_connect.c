@@ -30,10 +30,8 @@ static bool resolve(struct keeper *keeper, int64_t deadline)
             return keeper_stop(keeper, EXITCODE_UNREACHABLE);
         }
         keeper_hear_front(keeper);
-        if (keeper->abandoned)
-            return keeper_front_died(keeper);
-        if (keeper->ended_by)
-            return keeper_ended_by_signal(keeper);
+        if (keeper_cut_short(keeper))
+            return false;
     }
     return true;
 }
@@ -81,12 +79,8 @@ bool keeper_connect(struct keeper *keeper)
     while (!session_connected(keeper->session)) {
         int64_t now = clock_now();
 
-        if (keeper->guard_dead)
-            return keeper_guard_died(keeper);
-        if (keeper->abandoned)
-            return keeper_front_died(keeper);
-        if (keeper->ended_by)
-            return keeper_ended_by_signal(keeper);
+        if (keeper_cut_short(keeper))
+            return false;
         if (now >= deadline)
             return unreachable(keeper);
         if (now >= news_at) {

@@ -10,9 +10,6 @@
 #include "log.h"
 #include "tree.h"
 
-/* Between two rounds of killing what a dead guard left. */
-#define KILL_ROUND (5 * CLOCK_MS)
-
 static int64_t lease_end(const struct keeper *keeper)
 {
     return lock_proven_at(keeper->lock) + lock_lease(keeper->lock);
@@ -24,7 +21,7 @@ static void kill_without_guard(struct keeper *keeper)
     if (!keeper->guard_dead)
         kill(keeper->guard.pid, SIGKILL);
     while (!tree_kill())
-        poll(NULL, 0, (int)(KILL_ROUND / CLOCK_MS));
+        poll(NULL, 0, (int)(TREE_KILL_ROUND / CLOCK_MS));
     keeper->guard_dead = true;
     keeper->tree_empty = true;
 }

@@ -60,4 +60,7 @@ bool keeper_ended_by_signal(struct keeper *keeper);
 bool keeper_front_died(struct keeper *keeper);
 bool keeper_guard_died(struct keeper *keeper);
 
+/* Whether something ends the wait before the command runs; then the above has been done for it. */
+bool keeper_cut_short(struct keeper *keeper);
+
 #endif

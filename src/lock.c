@@ -368,11 +368,6 @@ size_t lock_ahead(const struct lock *lock)
     return lock->place.ahead;
 }
 
-int64_t lock_settled_at(const struct lock *lock)
-{
-    return lock->settled_at;
-}
-
 int64_t lock_proven_at(const struct lock *lock)
 {
     return lock->proven_at;

@@ -66,9 +66,6 @@ enum exitcode lock_failure(const struct lock *lock, const char **message);
 /* Contenders ahead, while LOCK_WAITING; as of the last list. */
 size_t lock_ahead(const struct lock *lock);
 
-/* Until when LOCK_SETTLING lasts. */
-int64_t lock_settled_at(const struct lock *lock);
-
 /* While held: the time before the last proof that succeeded was sent; the lease runs from it. */
 int64_t lock_proven_at(const struct lock *lock);
 

@@ -116,11 +116,6 @@ const char *servers_text(const struct servers *servers)
     return servers->text;
 }
 
-const char *servers_chroot(const struct servers *servers)
-{
-    return servers->chroot;
-}
-
 /* ---- looking names up ---- */
 
 static void add_address(struct servers *servers, const char *address, const char *port)

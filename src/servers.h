@@ -23,9 +23,6 @@ struct servers *servers_parse(const char *text, char **fault);
 /* The connect string as the user wrote it, for messages. */
 const char *servers_text(const struct servers *servers);
 
-/* The chroot, "" if there is none. */
-const char *servers_chroot(const struct servers *servers);
-
 /*
  * Looks every name up, until the deadline at the latest.  Names that cannot be resolved are warned
  * of while others can be.  Starts a thread where there are names and not addresses alone, so fork

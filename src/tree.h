@@ -10,6 +10,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "clock.h"
+
+/* Between two calls of tree_kill(): a tree that forks while it is killed takes several. */
+#define TREE_KILL_ROUND (5 * CLOCK_MS)
+
 /*
  * Sends a signal to every descendant.  Goes through /proc; each process is addressed by a pidfd, so
  * that no number that was reused is hit.  Returns how many were signalled.
