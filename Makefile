@@ -3,13 +3,20 @@
 #   make            builds build/zkflock
 #   make demo       shows what it is for, on a throwaway ZooKeeper
 #   make check      unit tests and the whole suite on real servers
+#   make model      verifies a model of the lock protocol, in every state
 #   make bench      speed and memory, as ratios
+#   make chaos      faults drawn at random against a crowd of contenders; as root
+#                   (SEED=1 MINUTES=3; one by one: tests/chaos/run fault 4)
+#   make interop    tables: increments beside other clients, watch events
 #   make lint       compilers' warnings, static analysis, scripts, manual
 #   make install    below DESTDIR and PREFIX
 #
 # WERROR=1 makes warnings errors; SANITIZE=address,undefined builds and tests with sanitizers.
 
 VERSION = 0.1.0
+
+SEED ?= 1
+MINUTES ?= 3
 
 PREFIX ?= /usr/local
 bindir ?= $(PREFIX)/bin
@@ -32,13 +39,13 @@ all_ldflags = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 sources := $(sort $(wildcard src/*.c))
 objects := $(sources:src/%.c=$(BUILD)/%.o)
 # What the unit tests are linked with: everything that does no input or output.
-pure_objects := $(addprefix $(BUILD)/,clock.o contender.o lockname.o log.o recipe.o record.o \
+pure_objects := $(addprefix $(BUILD)/,clock.o contender.o lease.o lockname.o log.o naming.o recipe.o record.o \
 	servers.o xalloc.o)
 
 # Run in every recipe that needs more than a compiler; see tests/need.
 need = ./tests/need
 
-.PHONY: all demo check unit bench lint format install uninstall clean
+.PHONY: all demo check unit model bench interop chaos lint format install uninstall clean
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
@@ -60,6 +67,21 @@ $(BUILD)/unit: tests/unit/unit.c $(pure_objects)
 $(BUILD)/bare: tests/bench/bare.c $(BUILD)/flags
 	$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $< -lzookeeper_mt -lpthread
 
+# What a clock that is faked for zkflock must not reach is linked statically, without sanitizers.
+$(BUILD)/chaos/payload: tests/chaos/payload.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(all_cppflags) -std=gnu11 $(WARNINGS) $(CFLAGS) -static -o $@ $<
+
+$(BUILD)/chaos/clockshift.so: tests/chaos/clockshift.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(all_cppflags) -std=gnu11 $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
+
+# The runtime that ZooKeeper needs brings the compiler along.
+$(BUILD)/interop/Contend.class: tests/interop/Contend.java tests/interop/classpath
+	@mkdir -p $(@D)
+	java -m jdk.compiler/com.sun.tools.javac.Main -Xlint:all,-path -Werror \
+		-cp $$(cat tests/interop/classpath) -d $(@D) $<
+
 -include $(wildcard $(BUILD)/*.d)
 
 demo:
@@ -69,23 +91,37 @@ demo:
 
 check:
 	@$(need) build zookeeper tests
-	@$(MAKE) --no-print-directory all $(BUILD)/unit
+	@$(MAKE) --no-print-directory all $(BUILD)/unit $(BUILD)/interop/Contend.class
 	@./tests/check $(BUILD)
 
 unit: $(BUILD)/unit
 	@$<
+
+model:
+	@$(need) model
+	@./tests/model/check
 
 bench:
 	@$(need) build zookeeper bench
 	@$(MAKE) --no-print-directory all $(BUILD)/bare
 	@./tests/bench/run $(BUILD)
 
+chaos:
+	@$(need) build zookeeper chaos
+	@$(MAKE) --no-print-directory all $(BUILD)/chaos/payload $(BUILD)/chaos/clockshift.so
+	@./tests/chaos/run --build $(BUILD) all --seed $(SEED) --minutes $(MINUTES)
+
+interop:
+	@$(need) build zookeeper tests
+	@$(MAKE) --no-print-directory all $(BUILD)/interop/Contend.class
+	@./tests/interop/table $(BUILD)
+
 lint:
 	@$(need) build lint
 	@./tests/lint
 
 format:
-	clang-format -i src/*.[ch] tests/unit/*.c tests/tools/*.c tests/bench/*.c
+	clang-format -i $(wildcard src/*.[ch] tests/*/*.c)
 
 install: all
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1

@@ -10,7 +10,7 @@
 enum contender_state { CONTENDER_WAITING, CONTENDER_HELD };
 
 /* The text for a znode in this state; static, its length is strlen(). */
-const char *contender_encode(enum contender_state state);
+const char *contender_encode(enum contender_state state, bool shared);
 
 /*
  * Whether these bytes, of anybody's making, say that their znode holds the lock exclusively.

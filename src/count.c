@@ -12,24 +12,74 @@
  */
 static void hold(struct lock *lock)
 {
-    if (clock_now() - lock->proof_sent > lease_proof_interval(lock_lease(lock)))
+    const struct lease lease = lease_plan(lock_lease(lock), LEASE_OWN_GRACE);
+
+    if (clock_now() - lock->proof_sent > lease.interval)
         step_prove(lock);
     else
         lock_enter_held(lock);
 }
 
+static void begin_settling(struct lock *lock)
+{
+    int64_t delay = lock->terms.delay;
+
+    lock->settled_at = lock->received + (delay == LEASE_OWN_DELAY ? lock_lease(lock) : delay);
+    lock->settling = lock->census;
+    lock->squared = 0;
+}
+
+/* Each that vanished may still run one command; there may be permits for all of them. */
+static bool are_enough_permits(const struct lock *lock, uint32_t vanished)
+{
+    return lock->terms.permits &&
+           (int64_t)lock->census.children + vanished <= (int64_t)lock->terms.permits;
+}
+
+/* Whether nobody has come in or gone out since the wait began. */
+static bool is_unchanged(const struct lock *lock)
+{
+    return lock->census.version == lock->settling.version &&
+           recipe_vanished(lock->census, 0) == recipe_vanished(lock->settling, 0);
+}
+
+/*
+ * How many may be counted out after the wait.  Who is alone: all that are found, since nobody
+ * behind it ever held.  A permit holder: those that it has waited for; under the lock that it
+ * stands in nobody else counts any out.  A reader, beside whom others do: all if nothing has
+ * changed, or none.
+ */
+static uint32_t may_square(const struct lock *lock, uint32_t vanished)
+{
+    if (lock->terms.permits) {
+        uint32_t due = recipe_vanished(lock->settling, lock->record.base) - lock->squared;
+
+        return due < vanished ? due : vanished;
+    }
+    return lock->terms.kind != NAMING_READER || is_unchanged(lock) ? vanished : 0;
+}
+
+static bool may_adopt(const struct lock *lock)
+{
+    return !(lock->terms.permits || lock->terms.kind == NAMING_READER) || is_unchanged(lock);
+}
+
 /*
  * First in the queue, proven, and the census was read behind the proof: may the command start?
  * Rule: after L, counted from the receipt of the first census, the one who is first and exclusive
- * squares whatever it finds; nobody behind it ever held.
+ * squares whatever it finds; nobody behind it ever held.  A reader squares what it saw first, or
+ * nothing.
  */
 void count_consider(struct lock *lock)
 {
-    uint32_t vanished = 0;
+    uint32_t due = 0; /* to be counted out, having been waited for */
 
     if (lock->record_state == RECORD_OURS) {
-        vanished = recipe_vanished(lock->census, lock->record.base);
-        if (vanished == 0) {
+        uint32_t vanished = recipe_vanished(lock->census, lock->record.base);
+
+        due = lock->settled ? may_square(lock, vanished) : 0;
+        /* What is due is counted out even if there are permits enough, for those who come next. */
+        if (vanished == 0 || (are_enough_permits(lock, vanished) && due == 0)) {
             hold(lock);
             return;
         }
@@ -40,20 +90,29 @@ void count_consider(struct lock *lock)
             lock->record_state = RECORD_BROKEN;
         }
     }
-    if (!lock->settled) {
+    /* --lock-delay 0 is at the user's risk; the count stays for those who do not take it. */
+    bool careful = lock->terms.delay != 0;
+
+    /* Others have vanished while those before them were waited for. */
+    if (careful && lock->settled && lock->terms.permits && lock->record_state == RECORD_OURS &&
+        due == 0) {
+        lock->settled = false;
+        lock->settled_at = CLOCK_NEVER;
+    }
+    if (careful && !lock->settled) {
         char span[CLOCK_FORMAT_SIZE];
 
         lock->step = STEP_NONE;
         lock->phase = LOCK_SETTLING;
         if (lock->settled_at == CLOCK_NEVER)
-            lock->settled_at = lock->received + lock_lease(lock);
+            begin_settling(lock);
         log_info("%s: %s; its command may run for %s more", lock->path,
                  lock->record_state == RECORD_OURS ? "a contender vanished"
                                                    : "earlier holders are not known",
                  clock_format(lock->settled_at - clock_now(), span));
-    } else if (lock->record_state == RECORD_OURS) {
-        step_square(lock, vanished);
-    } else if (lock->record_state == RECORD_NONE) {
+    } else if (careful && lock->record_state == RECORD_OURS && due > 0) {
+        step_square(lock, due);
+    } else if (careful && lock->record_state == RECORD_NONE && may_adopt(lock)) {
         step_adopt(lock);
     } else {
         hold(lock);
@@ -65,11 +124,13 @@ void count_written(struct lock *lock)
 {
     int rc = lock->rc[TAG_MULTI];
     bool all = lock->step == STEP_ADOPT ||
-               recipe_vanished(lock->census, lock->record.base) <= LOCK_SQUARE_MAX;
+               lock->squaring == recipe_vanished(lock->census, lock->record.base);
 
     if (rc == ZOK) {
         lock->record_state = RECORD_OURS;
-        if (all)
+        lock->squared += lock->step == STEP_SQUARE ? lock->squaring : 0;
+        /* A check by a name without the GUID may have met another's znode. */
+        if (all && lock_knows_own(lock))
             hold(lock);
         else
             step_prove(lock);

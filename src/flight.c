@@ -1,6 +1,5 @@
 #include "lock_state.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "clock.h"
@@ -12,10 +11,32 @@ void flight_take_off(struct lock *lock, enum step step, unsigned int requests)
 {
     lock->step = step;
     lock->pending = requests;
-    lock->unknown = lock->retry = false;
+    lock->unknown = lock->other_session = lock->retry = false;
     lock->ancestor_rc = ZOK;
     memset(lock->rc, 0, sizeof(lock->rc));
     lock->sent = clock_now();
+}
+
+/* Once for a lock: somebody may wonder what they do there, or misspelt a prefix. */
+static void tell_of_strangers(struct lock *lock, const struct session_event *event)
+{
+    const char *first = NULL;
+    size_t strangers = 0;
+    int32_t sequence;
+
+    if (lock->told_of_strangers)
+        return;
+    for (size_t i = 0; i < event->children_len; i++) {
+        if (recipe_sequence(event->children[i], &sequence))
+            continue;
+        if (strangers++ == 0)
+            first = event->children[i];
+    }
+    if (strangers == 0)
+        return;
+    lock->told_of_strangers = true;
+    log_info("%s: %zu of its children are no contenders and are ignored: %s%s", lock->path,
+             strangers, first, strangers > 1 ? ", ..." : "");
 }
 
 /* The names in the list live only as long as the event: what is needed of them is kept. */
@@ -24,7 +45,11 @@ static void note_children(struct lock *lock, const struct session_event *event)
     const char *own = lock->node ? strrchr(lock->node, '/') + 1 : NULL;
     int32_t sequence;
 
+    tell_of_strangers(lock, event);
     lock->place = (struct recipe_place){0};
+    lock->is_around = recipe_lists(event->children, event->children_len, lock->terms.around);
+    lock->is_kazoo_semaphore = recipe_is_kazoo_semaphore(event->children, event->children_len);
+    lock->is_semaphore = recipe_is_semaphore(event->children, event->children_len);
     for (size_t i = 0; !own && i < event->children_len; i++)
         if (strstr(event->children[i], lock->guid) &&
             recipe_sequence(event->children[i], &sequence))
@@ -45,13 +70,11 @@ static void note_parent(struct lock *lock, const struct session_event *event)
     lock->census = (struct recipe_census){.version = event->stat.version,
                                           .cversion = event->stat.cversion,
                                           .children = event->stat.numChildren};
+    lock->pzxid = event->stat.pzxid;
     /* What was once found out to be wrong stays so: this process counts no longer. */
     if (lock->record_state == RECORD_BROKEN)
         return;
     if (record_decode(event->data, event->data_len, &record)) {
-        if (record.lease_ms != lock->record.lease_ms)
-            log_info("%s has a lease of %" PRId64 " ms, which is used here", lock->path,
-                     record.lease_ms);
         lock->record = record;
         lock->record_state = RECORD_OURS;
     } else if (event->data_len == 0) {
@@ -81,17 +104,26 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
         if (event->rc == ZOK)
             note_children(lock, event);
         break;
+    case TAG_ABOVE:
+        if (event->rc == ZOK)
+            lock->contenders_above = recipe_contenders(event->children, event->children_len);
+        break;
     case TAG_PARENT:
         if (event->rc == ZOK)
             note_parent(lock, event);
         break;
     case TAG_OWN:
-        if (event->rc == ZOK)
+        if (event->rc == ZOK) {
             lock->czxid = event->stat.czxid;
+            lock->owner = event->stat.ephemeralOwner;
+        }
         break;
     case TAG_PREDECESSOR:
-        if (event->rc == ZOK)
+        if (event->rc == ZOK) {
             lock->predecessor_holds = contender_holds_exclusively(event->data, event->data_len);
+            lock->predecessor_owner = event->stat.ephemeralOwner;
+            lock->predecessor_czxid = event->stat.czxid;
+        }
         break;
     default:
         break;

@@ -71,8 +71,9 @@ static void hear_keeper(struct front_process *process)
     } else if (message.type == MESSAGE_GUARD) {
         process->guard = message.number;
     } else if (message.type == MESSAGE_STOP) {
+        /* The keeper stops itself, so that it gets no lock in between. */
         if (message.flag)
-            kill(process->keeper, SIGSTOP);
+            waitpid(process->keeper, NULL, WUNTRACED);
         signals_stop_self(message.number);
         kill(process->keeper, SIGCONT);
     }
@@ -190,10 +191,13 @@ void front_introduce(const struct front *front, pid_t guard)
 
 void front_stop(const struct front *front, int number, bool keeper_too)
 {
-    if (front->separate)
+    if (front->separate) {
         say(front->link, MESSAGE_STOP, number, keeper_too);
-    else if (keeper_too)
+        if (keeper_too)
+            raise(SIGSTOP); /* the front continues this process */
+    } else if (keeper_too) {
         signals_stop_self(number);
+    }
 }
 
 void front_end(const struct front *front, int status)

@@ -4,14 +4,16 @@
  *
  *     guard_start()       before the first thread, so that it has clean descriptors and one thread
  *     guard_go()          when the lock is held
- *     guard_extend()      after every proof of life
+ *     guard_extend()      after every proof of life; answered by EXTENDED
  *     guard_next()        when guard_fd() is readable: what the guard has to say
+ *     guard_keep()        others use the lock, and may when the command has ended: guard them
  *     guard_kill()        the lock is lost: end the command; GUARD_EMPTY follows
  *     guard_dismiss()     the lock is given back: the guard leaves, and kills nothing
  *
  * The guard acts on its own: when the lease ends without an extension, and when the keeper dies
- * (the link closes), it ends the command and all its descendants.  When the guard dies, its
- * descendants become the keeper's.
+ * (the link closes), it ends the command and all its descendants; a dead keeper's place in the
+ * queue it then gives back.  When the guard dies, its descendants become the keeper's; a guard that
+ * is stopped shows in missing answers.
  */
 #ifndef ZKFLOCK_GUARD_H
 #define ZKFLOCK_GUARD_H
@@ -21,23 +23,39 @@
 #include <sys/types.h>
 
 #include "command.h"
+#include "lease.h"
+#include "legacy.h"
+#include "reentry.h"
+
+/* What the guard is told when it is forked.  All of it has to live as long as the keeper. */
+struct guard_mandate {
+    const struct command *command;
+    const char *lock_path;
+    struct servers *servers; /* not resolved yet */
+    struct legacy *legacy;
+    int signal; /* the first one, when the lock is lost */
+    enum lease_on_lost on_lost;
+};
 
 /* From the keeper. */
 enum guard_order {
     GUARD_GO,
     GUARD_EXTEND,
     GUARD_SIGNAL,
+    GUARD_KEEP,
     GUARD_KILL,
     GUARD_DISMISS,
 };
 
 /* From the guard. */
 enum guard_report {
+    GUARD_STARTED,     /* the command is executed, and in the caller's process group */
     GUARD_NOT_STARTED, /* number: errno */
     GUARD_STOPPED,     /* number: the signal that stopped the command */
     GUARD_EXITED,      /* number: the command's wait status; its descendants may live */
-    GUARD_LEASE_OVER,  /* the lease ended without an extension; the tree is being ended */
-    GUARD_EMPTY,       /* after a loss: nothing of the tree is left */
+    GUARD_EXTENDED,    /* lease_end: the end that the guard keeps now */
+    GUARD_LEASE_OVER,  /* the lease ended without an extension; what --on-lost says is done */
+    GUARD_EMPTY,       /* after a loss: nothing of the tree is left; number: KILL had to be used */
 };
 
 /* Room for a znode's path and its end. */
@@ -46,10 +64,11 @@ enum guard_report {
 struct guard_message {
     int32_t type;
     int32_t number;
-    int64_t lease_end;          /* GO, EXTEND: see clock.h */
-    int64_t lease;              /* GO: its whole length, ns */
-    int64_t token;              /* GO */
-    char node[GUARD_NODE_SIZE]; /* GO; other messages end before it */
+    int64_t lease_end;            /* GO, EXTEND, and all reports: see clock.h */
+    struct lease lease;           /* GO */
+    int64_t token;                /* GO */
+    char held[REENTRY_NAME_SIZE]; /* GO: to be added to ZKFLOCK_HELD, or empty */
+    char node[GUARD_NODE_SIZE];   /* GO; other messages end before it */
 };
 
 struct guard {
@@ -57,17 +76,15 @@ struct guard {
     int link;
 };
 
-/*
- * Forks the guard for this command and lock path.  All signals have to be blocked.  Returns 0, or
- * -1 with errno.
- */
-int guard_start(struct guard *guard, const struct command *command, const char *lock_path);
+/* Forks the guard.  All signals have to be blocked.  Returns 0, or -1 with errno. */
+int guard_start(struct guard *guard, const struct guard_mandate *mandate);
 
 /* Orders.  A guard that is dead is not an error here: its end is told by SIGCHLD. */
-void guard_go(const struct guard *guard, int64_t lease_end, int64_t lease, int64_t token,
-              const char *node);
+void guard_go(const struct guard *guard, int64_t lease_end, const struct lease *lease,
+              int64_t token, const char *node, const char *held);
 void guard_extend(const struct guard *guard, int64_t lease_end);
 void guard_signal(const struct guard *guard, int signal);
+void guard_keep(const struct guard *guard);
 void guard_kill(const struct guard *guard);
 void guard_dismiss(const struct guard *guard);
 

@@ -8,7 +8,7 @@
 #include "guard.h"
 #include "guard_process.h"
 
-int guard_start(struct guard *guard, const struct command *command, const char *lock_path)
+int guard_start(struct guard *guard, const struct guard_mandate *mandate)
 {
     int ends[2];
 
@@ -20,7 +20,7 @@ int guard_start(struct guard *guard, const struct command *command, const char *
 
     if (pid == 0) {
         close(ends[0]);
-        guard_process(ends[1], keeper, command, lock_path);
+        guard_process(ends[1], keeper, mandate);
     }
 
     int error = errno;
@@ -55,13 +55,14 @@ static void order_short(const struct guard *guard, enum guard_order type, int nu
     order(guard, &message, offsetof(struct guard_message, node));
 }
 
-void guard_go(const struct guard *guard, int64_t lease_end, int64_t lease, int64_t token,
-              const char *node)
+void guard_go(const struct guard *guard, int64_t lease_end, const struct lease *lease,
+              int64_t token, const char *node, const char *held)
 {
     struct guard_message message = {
-        .type = GUARD_GO, .lease_end = lease_end, .lease = lease, .token = token};
+        .type = GUARD_GO, .lease_end = lease_end, .lease = *lease, .token = token};
 
     strncpy(message.node, node, sizeof(message.node) - 1);
+    strncpy(message.held, held, sizeof(message.held) - 1);
     order(guard, &message, sizeof(message));
 }
 
@@ -73,6 +74,11 @@ void guard_extend(const struct guard *guard, int64_t lease_end)
 void guard_signal(const struct guard *guard, int signal)
 {
     order_short(guard, GUARD_SIGNAL, signal, 0);
+}
+
+void guard_keep(const struct guard *guard)
+{
+    order_short(guard, GUARD_KEEP, 0, 0);
 }
 
 void guard_kill(const struct guard *guard)

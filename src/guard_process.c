@@ -5,14 +5,18 @@
  *            -> ENDED      GO, but the command cannot be started
  *   RUNNING  -> EXITED     the command ended by itself            [reap]
  *            -> ENDING     the lease's first signal is due, or KILL: TERM to the tree [end_tree]
+ *            -> LOST       the same under --on-lost warn: the command goes on
  *            -> KILLING    the keeper died                        [link_closed]
- *   EXITED   -> gone       DISMISS, or the keeper died: what the command left behind lives on
- *   ENDING   -> KILLING    the grace is over
+ *   LOST     -> EXITED     the command ended by itself
+ *   RUNNING  -> LINGERING  the same after KEEP: others may use its lock; as RUNNING, but for
+ *                          the command itself
+ *   ENDING   -> KILLING    the grace is over; never under --on-lost term
  *   ENDING, KILLING -> ENDED    waitpid() says ECHILD: nothing is left
- *   READY, ENDED -> gone   DISMISS, or the keeper died
+ *   READY, EXITED, ENDED -> gone   DISMISS; what the command left behind lives on
+ *                        -> gone   the keeper died: its place is given back  [settle]
  *
- * What holds: in RUNNING the timer is set to the first signal's time; ENDING and KILLING are never
- * left for RUNNING, whatever the keeper says; the process group is the guard's own, so that what a
+ * What holds: in RUNNING the timer is set to the first signal's time; what has been left is never
+ * RUNNING again, whatever the keeper says; the process group is the guard's own, so that what a
  * terminal sends to the command's group does not reach it; it writes nothing and allocates nothing
  * while the command runs, except to list processes for a kill.
  */
@@ -34,32 +38,37 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "guard.h"
 #include "lease.h"
 #include "tree.h"
+#include "xalloc.h"
 
 /* Not "zkflock": killall(1) and pkill(1) must not take keeper and guard at once. */
 #define GUARD_NAME "lock-guard"
 
-enum state { READY, RUNNING, EXITED, ENDING, KILLING, ENDED };
+/* How long to try to give a dead keeper's place back; then its session has to expire. */
+#define SETTLE_PATIENCE (20 * CLOCK_S)
+
+enum state { READY, RUNNING, LOST, EXITED, LINGERING, ENDING, KILLING, ENDED };
 
 struct guard_state {
     int link;     /* -1: the keeper is dead */
     int child_fd; /* SIGCHLD */
     int timer_fd;
     int exec_fd; /* tells why the command could not be executed; -1: settled */
-    const struct command *command;
-    const char *lock_path;
+    const struct guard_mandate *mandate;
 
     enum state state;
     pid_t pid; /* the command's; 0 when it is reaped */
     int64_t lease_end;
-    int64_t lease;
+    struct lease lease;
+    bool used;               /* a zkflock inside the command was let in */
+    unsigned int kill_round; /* above 0: KILL was used */
 };
 
 static void report(const struct guard_state *guard, enum guard_report type, int number)
 {
-    const struct guard_message message = {.type = (int32_t)type, .number = number};
+    const struct guard_message message = {
+        .type = (int32_t)type, .number = number, .lease_end = guard->lease_end};
     ssize_t sent = send(guard->link, &message, offsetof(struct guard_message, node), MSG_NOSIGNAL);
 
     (void)sent; /* a keeper that is dead is noticed by the link */
@@ -80,12 +89,27 @@ static void set_timer(const struct guard_state *guard, int64_t when)
 
 static int64_t kill_time(const struct guard_state *guard)
 {
-    return guard->lease_end - lease_margin(guard->lease);
+    return guard->lease_end - guard->lease.margin;
 }
 
 static int64_t first_signal_time(const struct guard_state *guard)
 {
-    return kill_time(guard) - lease_grace(guard->lease);
+    return kill_time(guard) - guard->lease.grace;
+}
+
+/* Ends the process, having put a dead keeper's affairs in order. */
+static _Noreturn void settle(const struct guard_state *guard)
+{
+    const struct guard_mandate *mandate = guard->mandate;
+
+    legacy_settle(mandate->legacy, mandate->servers, SETTLE_PATIENCE);
+    _exit(EXITCODE_INTERNAL);
+}
+
+/* Whether the lease is being watched. */
+static bool is_guarding(const struct guard_state *guard)
+{
+    return guard->state == RUNNING || guard->state == LINGERING;
 }
 
 /* ---- ending the tree ---- */
@@ -95,29 +119,34 @@ static void tree_is_empty(struct guard_state *guard)
     guard->state = ENDED;
     guard->pid = 0;
     set_timer(guard, CLOCK_NEVER);
-    report(guard, GUARD_EMPTY, 0);
+    report(guard, GUARD_EMPTY, guard->kill_round > 0);
     if (guard->link < 0)
-        _exit(0);
+        settle(guard);
 }
 
 static void kill_tree(struct guard_state *guard)
 {
+    int64_t pause = tree_kill_pause(&guard->kill_round);
+
     guard->state = KILLING;
-    if (tree_kill())
+    if (tree_kill(&guard->pid))
         tree_is_empty(guard);
     else
-        set_timer(guard, clock_now() + TREE_KILL_ROUND);
+        set_timer(guard, clock_now() + pause);
 }
 
 /* The lock is lost, for good: whatever comes now, the command ends. */
 static void end_tree(struct guard_state *guard)
 {
-    int64_t kill_at = clock_earlier(kill_time(guard), clock_now() + lease_grace(guard->lease));
+    int64_t kill_at = clock_earlier(kill_time(guard), clock_now() + guard->lease.grace);
+    enum lease_on_lost how = guard->mandate->on_lost;
 
-    guard->state = ENDING;
-    tree_signal(SIGTERM);
-    tree_signal(SIGCONT); /* what is stopped would not hear it */
-    set_timer(guard, kill_at);
+    guard->state = how == LEASE_WARN ? LOST : ENDING;
+    set_timer(guard, how == LEASE_KILL ? kill_at : CLOCK_NEVER);
+    if (how == LEASE_WARN)
+        return;
+    tree_signal(guard->mandate->signal, guard->pid);
+    tree_signal(SIGCONT, guard->pid); /* what is stopped would not hear it */
 }
 
 static void timer_due(struct guard_state *guard)
@@ -126,7 +155,7 @@ static void timer_due(struct guard_state *guard)
 
     if (read(guard->timer_fd, &count, sizeof(count)) < 0)
         return;
-    if (guard->state == RUNNING && clock_now() >= first_signal_time(guard)) {
+    if (is_guarding(guard) && clock_now() >= first_signal_time(guard)) {
         report(guard, GUARD_LEASE_OVER, 0);
         end_tree(guard);
     } else if (guard->state == ENDING || guard->state == KILLING) {
@@ -136,14 +165,25 @@ static void timer_due(struct guard_state *guard)
 
 /* ---- the command ---- */
 
+static void add_to_held(const char *name)
+{
+    const char *others = getenv(REENTRY_VARIABLE);
+    char *all = others && *others ? xasprintf("%s %s", others, name) : xstrdup(name);
+
+    setenv(REENTRY_VARIABLE, all, 1);
+    free(all);
+}
+
 static void export_lock(const struct guard_state *guard, const struct guard_message *go)
 {
     char token[24];
 
     snprintf(token, sizeof(token), "%" PRId64, go->token);
-    setenv("ZKFLOCK_LOCK", guard->lock_path, 1);
+    setenv("ZKFLOCK_LOCK", guard->mandate->lock_path, 1);
     setenv("ZKFLOCK_NODE", go->node, 1);
     setenv("ZKFLOCK_TOKEN", token, 1);
+    if (go->held[0])
+        add_to_held(go->held);
 }
 
 /*
@@ -159,7 +199,7 @@ static int spawn(struct guard_state *guard)
         return errno;
     guard->pid = fork();
     if (guard->pid == 0) {
-        int error = command_exec(guard->command, self);
+        int error = command_exec(guard->mandate->command, self);
 
         if (write(failure[1], &error, sizeof(error)) < 0)
             _exit(EXITCODE_OSERR);
@@ -189,7 +229,9 @@ static void exec_settled(struct guard_state *guard)
         return;
     close(guard->exec_fd);
     guard->exec_fd = -1;
-    if (len == sizeof(error) && guard->state == RUNNING)
+    if (len == 0)
+        report(guard, GUARD_STARTED, 0);
+    else if (guard->state == RUNNING)
         not_started(guard, error);
 }
 
@@ -222,9 +264,12 @@ static void command_changed(struct guard_state *guard, int status)
         if (guard->exec_fd >= 0)
             exec_settled(guard);
         guard->pid = 0;
-        if (guard->state == RUNNING) {
-            guard->state = EXITED;
-            set_timer(guard, CLOCK_NEVER);
+        if (guard->state == RUNNING || guard->state == LOST) {
+            bool lingers = guard->used && guard->state == RUNNING;
+
+            guard->state = lingers ? LINGERING : EXITED;
+            if (!lingers)
+                set_timer(guard, CLOCK_NEVER);
             report(guard, GUARD_EXITED, status);
         }
     }
@@ -252,7 +297,7 @@ static void link_closed(struct guard_state *guard)
     close(guard->link);
     guard->link = -1;
     if (guard->state == READY || guard->state == EXITED || guard->state == ENDED)
-        _exit(0);
+        settle(guard);
     if (guard->state != KILLING)
         kill_tree(guard);
 }
@@ -265,17 +310,25 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
             start_command(guard, order);
         break;
     case GUARD_EXTEND:
-        if (guard->state == RUNNING && order->lease_end > guard->lease_end) {
+        if (is_guarding(guard) && order->lease_end > guard->lease_end) {
             guard->lease_end = order->lease_end;
             set_timer(guard, first_signal_time(guard));
+            report(guard, GUARD_EXTENDED, 0);
         }
         break;
     case GUARD_SIGNAL:
         if (guard->pid > 0)
             kill(guard->pid, order->number);
         break;
+    case GUARD_KEEP:
+        guard->used = true;
+        if (guard->state == EXITED) {
+            guard->state = LINGERING;
+            set_timer(guard, first_signal_time(guard));
+        }
+        break;
     case GUARD_KILL:
-        if (guard->state == RUNNING)
+        if (is_guarding(guard))
             end_tree(guard);
         break;
     case GUARD_DISMISS:
@@ -306,18 +359,17 @@ static void open_descriptors(struct guard_state *guard)
         _exit(EXITCODE_OSERR); /* the keeper tells of it */
 }
 
-_Noreturn void guard_process(int link, pid_t keeper, const struct command *command,
-                             const char *lock_path)
+_Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate *mandate)
 {
-    struct guard_state guard = {
-        .link = link, .exec_fd = -1, .command = command, .lock_path = lock_path};
+    struct guard_state guard = {.link = link, .exec_fd = -1, .mandate = mandate};
 
     setpgid(0, 0);
     prctl(PR_SET_NAME, GUARD_NAME);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     open_descriptors(&guard);
+    tree_reserve();
     if (getppid() != keeper)
-        _exit(0);
+        _exit(EXITCODE_INTERNAL);
     for (;;) {
         struct pollfd fds[] = {
             {.fd = guard.exec_fd, .events = POLLIN},

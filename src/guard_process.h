@@ -6,13 +6,12 @@
 
 #include <sys/types.h>
 
-#include "command.h"
+#include "guard.h"
 
 /*
  * The guard's life, in a fresh child of the keeper that has one thread and all signals blocked.
  * link is its end of a nonblocking SOCK_SEQPACKET pair.  Ends the process.
  */
-_Noreturn void guard_process(int link, pid_t keeper, const struct command *command,
-                             const char *lock_path);
+_Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate *mandate);
 
 #endif

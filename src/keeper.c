@@ -9,26 +9,50 @@
 
 #include "clock.h"
 #include "log.h"
+#include "plan.h"
 #include "signals.h"
+#include "tree.h"
 #include "xalloc.h"
 
-/* How long to try to give a lock back when there is no answer; then its session has to expire. */
+/* How long to try to give a lock back, at the most; then its session has to expire. */
 #define GIVE_BACK_PATIENCE (5 * CLOCK_S)
+
+static void keeper_free(struct keeper *keeper)
+{
+    plan_free(keeper->items, keeper->items_len);
+    legacy_free(keeper->legacy);
+    free(keeper);
+}
 
 struct keeper *keeper_start(const struct options *options, const struct command *command,
                             struct front *front)
 {
-    struct keeper *keeper = xcalloc(1, sizeof(*keeper));
+    struct keeper *keeper;
 
+    if (!tree_visible()) {
+        log_error("cannot read /proc, without which a command could not be ended for sure when its "
+                  "lock is lost; mount it");
+        return NULL;
+    }
+    keeper = xcalloc(1, sizeof(*keeper));
     keeper->options = options;
     keeper->command = command;
     keeper->front = front;
     keeper->started_at = clock_now();
-    if (guard_start(&keeper->guard, command, options->lock) < 0) {
+    keeper->items = plan_new(options, &keeper->items_len);
+    keeper->legacy = legacy_new();
+    keeper->mandate = (struct guard_mandate){.command = command,
+                                             .lock_path = options->lock,
+                                             .servers = options->servers,
+                                             .legacy = keeper->legacy,
+                                             .signal = options->signal,
+                                             .on_lost = options->on_lost};
+    if (!keeper->legacy || guard_start(&keeper->guard, &keeper->mandate) < 0) {
         log_error("cannot start: %s", strerror(errno));
-        free(keeper);
+        keeper_free(keeper);
         return NULL;
     }
+    tree_reserve();
     front_introduce(front, keeper->guard.pid);
     return keeper;
 }
@@ -50,10 +74,12 @@ static void take_signal(struct keeper *keeper, const struct signals_received *re
     int number = received->number;
 
     if (keeper->running) {
-        if (signals_to_forward(received))
+        if (signals_to_forward(received, keeper->started))
             guard_signal(&keeper->guard, number);
     } else if (signals_stop(number)) {
-        front_stop(keeper->front, number, true);
+        /* With the lock in hand proofs have to go on. */
+        front_stop(keeper->front, number,
+                   !keeper->locks || lockset_phase(keeper->locks) != LOCK_HELD);
     } else if (signals_end(number) && !keeper->ended_by) {
         keeper->ended_by = number;
     }
@@ -83,6 +109,9 @@ void keeper_hear_front(struct keeper *keeper)
 static void take_report(struct keeper *keeper, const struct guard_message *report)
 {
     switch ((enum guard_report)report->type) {
+    case GUARD_STARTED:
+        keeper->started = true;
+        break;
     case GUARD_NOT_STARTED:
         keeper->exec_error = report->number;
         break;
@@ -95,11 +124,15 @@ static void take_report(struct keeper *keeper, const struct guard_message *repor
         keeper->exited = true;
         keeper->wait_status = report->number;
         break;
+    case GUARD_EXTENDED:
+        keeper->guarded_until = report->lease_end;
+        break;
     case GUARD_LEASE_OVER:
         keeper->lease_over = true;
         break;
     case GUARD_EMPTY:
         keeper->tree_empty = true;
+        keeper->kill_needed = report->number != 0;
         break;
     }
 }
@@ -113,21 +146,27 @@ void keeper_pump(struct keeper *keeper, int64_t deadline)
         {.fd = keeper->guard_dead ? -1 : keeper->guard.link, .events = POLLIN},
         {.fd = keeper->session ? session_fd(keeper->session) : -1, .events = POLLIN},
         {.fd = front_link_fd(keeper->front), .events = POLLIN},
+        {.fd = keeper->reentry ? reentry_fd(keeper->reentry) : -1, .events = POLLIN},
     };
 
     if (keeper->session)
         deadline = clock_earlier(deadline, session_tick(keeper->session));
-    if (keeper->lock)
-        deadline = clock_earlier(deadline, lock_tick(keeper->lock));
-    if (poll(fds, 4, clock_poll_timeout(deadline)) < 0)
+    if (keeper->locks)
+        deadline = clock_earlier(deadline, lockset_tick(keeper->locks));
+    if (poll(fds, 5, clock_poll_timeout(deadline)) < 0)
         return;
-    if (fds[2].revents)
+    if (fds[2].revents) {
         while (session_next_event(keeper->session, &event))
-            if (keeper->lock)
-                lock_handle(keeper->lock, &event);
+            if (keeper->locks)
+                lockset_handle(keeper->locks, &event);
+        if (keeper->locks)
+            legacy_write(keeper->legacy, keeper->session, keeper->locks, keeper->options->servers);
+    }
     if (fds[1].revents)
         while (guard_next(&keeper->guard, &report))
             take_report(keeper, &report);
+    if (fds[4].revents)
+        keeper_serve_reentry(keeper);
     if (fds[0].revents || fds[3].revents)
         keeper_hear_front(keeper);
 }
@@ -173,12 +212,13 @@ bool keeper_cut_short(struct keeper *keeper)
 
 static void leave_queue(struct keeper *keeper)
 {
-    int64_t deadline = clock_now() + GIVE_BACK_PATIENCE;
+    int64_t deadline =
+        clock_now() + clock_earlier(GIVE_BACK_PATIENCE, keeper->options->connect_timeout);
 
-    lock_leave(keeper->lock);
-    while (lock_phase(keeper->lock) == LOCK_LEAVING && clock_now() < deadline)
+    lockset_leave(keeper->locks);
+    while (lockset_phase(keeper->locks) == LOCK_LEAVING && clock_now() < deadline)
         keeper_pump(keeper, deadline);
-    if (lock_phase(keeper->lock) == LOCK_LEAVING && lock_node(keeper->lock))
+    if (lockset_phase(keeper->locks) == LOCK_LEAVING && lockset_has_node(keeper->locks))
         log_warning("no answer from the ensemble: %s could not be given back; it comes free when "
                     "the session expires, in %d s at the most",
                     keeper->options->lock, (session_timeout_ms(keeper->session) + 999) / 1000);
@@ -186,7 +226,7 @@ static void leave_queue(struct keeper *keeper)
 
 static bool has_something_to_give_back(const struct keeper *keeper)
 {
-    if (!keeper->lock || session_id(keeper->session) == 0)
+    if (!keeper->locks || !session_alive(keeper->session))
         return false; /* without a session there is no znode */
     /* A lock that is lost for want of contact is not given back by waiting for contact. */
     return !keeper->lost || session_connected(keeper->session);
@@ -199,13 +239,14 @@ int keeper_give_back(struct keeper *keeper)
     if (has_something_to_give_back(keeper))
         leave_queue(keeper);
     guard_dismiss(&keeper->guard);
-    lock_free(keeper->lock);
+    keeper_end_reentry(keeper);
+    lockset_free(keeper->locks);
     session_close(keeper->session);
     close(keeper->guard.link);
     if (!keeper->guard_dead) {
         kill(keeper->guard.pid, SIGCONT); /* it may be stopped */
         waitpid(keeper->guard.pid, NULL, 0);
     }
-    free(keeper);
+    keeper_free(keeper);
     return status;
 }

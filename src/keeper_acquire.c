@@ -5,13 +5,14 @@
 
 static bool busy(struct keeper *keeper)
 {
+    const struct lock *lock = lockset_current(keeper->locks);
     char span[CLOCK_FORMAT_SIZE];
 
     if (keeper->options->wait == 0)
-        log_notice("%s is busy: %zu ahead", keeper->options->lock, lock_ahead(keeper->lock));
+        log_notice("%s is busy: %zu ahead", lock_path(lock), lock_ahead(lock));
     else
-        log_notice("%s is still busy after %s: %zu ahead", keeper->options->lock,
-                   clock_format(keeper->options->wait, span), lock_ahead(keeper->lock));
+        log_notice("%s is still busy after %s: %zu ahead", lock_path(lock),
+                   clock_format(keeper->options->wait, span), lock_ahead(lock));
     return keeper_stop(keeper, keeper->options->conflict_status);
 }
 
@@ -27,8 +28,44 @@ static int64_t contact_deadline(const struct keeper *keeper, int64_t joining_sin
     if (!session_connected(keeper->session))
         return clock_add(session_disconnected_since(keeper->session),
                          patience > session ? patience : session);
-    return lock_phase(keeper->lock) == LOCK_JOINING ? clock_add(joining_since, patience)
-                                                    : CLOCK_NEVER;
+    return lockset_phase(keeper->locks) == LOCK_JOINING ? clock_add(joining_since, patience)
+                                                        : CLOCK_NEVER;
+}
+
+static bool out_of_contact(struct keeper *keeper)
+{
+    const char *servers = servers_text(keeper->options->servers);
+    char span[CLOCK_FORMAT_SIZE];
+
+    if (session_connected(keeper->session))
+        log_error("no answer from %s for %s while joining the queue of %s", servers,
+                  clock_format(keeper->options->connect_timeout, span), keeper->options->lock);
+    else
+        log_error("lost contact with %s while waiting for %s", servers, keeper->options->lock);
+    return keeper_stop(keeper, EXITCODE_UNREACHABLE);
+}
+
+/* The lease is a property of the lock: what was asked for counts only for whoever makes it. */
+static bool take_lease(struct keeper *keeper)
+{
+    const struct options *options = keeper->options;
+    int64_t length = lockset_lease(keeper->locks);
+    char fault[LEASE_FAULT_SIZE];
+    char span[CLOCK_FORMAT_SIZE];
+
+    if (length == keeper->lease.length)
+        return true;
+    if (options->lease && options->lease != length)
+        log_warning("%s has a lease of %s, which is used here instead of what --lease says",
+                    options->lock, clock_format(length, span));
+    if (lease_fault(length, options->kill_after, options->lock_delay, fault)) {
+        log_error("%s: %s", options->lock, fault);
+        keeper_stop(keeper, EXITCODE_CONFIG);
+        return false;
+    }
+    keeper->lease = lease_plan(length, options->kill_after);
+    session_set_patience(keeper->session, keeper->lease.patience);
+    return true;
 }
 
 bool keeper_acquire(struct keeper *keeper)
@@ -37,26 +74,28 @@ bool keeper_acquire(struct keeper *keeper)
     int64_t joining_since = clock_now();
     char span[CLOCK_FORMAT_SIZE];
 
+    if (!keeper->locks)
+        return true;
     for (;;) {
-        enum lock_phase phase = lock_phase(keeper->lock);
+        enum lock_phase phase = lockset_phase(keeper->locks);
         int64_t now = clock_now();
         int64_t deadline = contact_deadline(keeper, joining_since);
 
         if (keeper_cut_short(keeper))
             return false;
+        if (phase != LOCK_JOINING && !take_lease(keeper))
+            return false;
         if (phase == LOCK_HELD)
             break;
         if (phase == LOCK_LEAVING || phase == LOCK_LEFT || phase == LOCK_LOST) {
             const char *why;
-            enum exitcode status = lock_failure(keeper->lock, &why);
+            enum exitcode status = lockset_failure(keeper->locks, &why);
 
             log_error("%s", why);
             return keeper_stop(keeper, (int)status);
         }
         if (now >= deadline) {
-            log_error("lost contact with %s while waiting for %s",
-                      servers_text(keeper->options->servers), keeper->options->lock);
-            return keeper_stop(keeper, EXITCODE_UNREACHABLE);
+            return out_of_contact(keeper);
         }
         /* The limit is on waiting for others; who vanished is waited for all the same. */
         if (phase == LOCK_WAITING) {
@@ -68,7 +107,7 @@ bool keeper_acquire(struct keeper *keeper)
             joining_since = now;
         keeper_pump(keeper, deadline);
     }
-    log_info("holding %s as %s, waited %s", keeper->options->lock, lock_node(keeper->lock),
+    log_info("holding %s as %s, waited %s", keeper->options->lock, keeper_node(keeper),
              clock_format(clock_now() - keeper->started_at, span));
     return true;
 }

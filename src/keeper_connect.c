@@ -66,8 +66,10 @@ bool keeper_connect(struct keeper *keeper)
     int64_t deadline = clock_add(keeper->started_at, keeper->options->connect_timeout);
     int64_t news_at = keeper->started_at + SILENCE_BEFORE_NEWS;
 
-    if (!resolve(keeper, deadline))
+    if (!resolve(keeper, deadline) || !keeper_enter(keeper, deadline))
         return false;
+    if (keeper->items_len == 0)
+        return true;
     if (!isatty(STDERR_FILENO))
         news_at = CLOCK_NEVER;
     keeper->session = session_open(keeper->options->servers, keeper->options->session_timeout_ms);
@@ -75,7 +77,9 @@ bool keeper_connect(struct keeper *keeper)
         log_error("cannot start the ZooKeeper client: %s", strerror(errno));
         return keeper_stop(keeper, EXITCODE_OSERR);
     }
-    keeper->lock = lock_new(keeper->session, keeper->options->lock, LEASE_DEFAULT_MS);
+    session_set_patience(keeper->session,
+                         lease_plan(keeper->items[0].terms.lease, LEASE_OWN_GRACE).patience);
+    keeper->locks = lockset_new(keeper->session, keeper->items, keeper->items_len);
     while (!session_connected(keeper->session)) {
         int64_t now = clock_now();
 

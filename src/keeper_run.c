@@ -1,67 +1,205 @@
+/*
+ * The command under the lock.
+ *
+ *   RUNNING -> over      the command ended by itself, or could not be executed
+ *           -> lingering the command ended, but zkflocks inside it still use its lock  [is_used]
+ *           -> ENDING    the lock is lost, or one of the processes that make up zkflock [begin_end]
+ *   ENDING  -> over      nothing of the command's tree is left; or it ended by itself meanwhile
+ *
+ * The guard ends the tree.  If it is dead, or does not do so in time, this process does: the
+ * guard's descendants are then its own.  Proofs of life go on all the time, also in ENDING: while
+ * there is contact, nobody else gets the lock before the tree is empty.  Once begun, an end is
+ * final; a late answer changes nothing.
+ */
 #include "keeper_state.h"
 
-#include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "clock.h"
-#include "lease.h"
 #include "log.h"
 #include "tree.h"
 
+/* Why the command is being ended; RUNNING: it is not.  Up to ZNODE_GONE the lock is lost. */
+enum reason {
+    RUNNING,
+    LEASE_OVER,
+    ZNODE_GONE,
+    GUARD_DEAD,
+    GUARD_MUTE,
+    ABANDONED,
+};
+
+struct run {
+    struct keeper *keeper;
+    int64_t sent_end; /* the end of the lease as told to the guard */
+    int64_t next_proof;
+    enum reason reason;
+    bool lingering; /* others use the lock after the command has ended */
+    bool by_keeper; /* this process ends the tree */
+    int64_t next_kill;
+    unsigned int kill_round;
+};
+
+/* The locks of a zkflock around this one are that one's care, which ends this one with its tree. */
 static int64_t lease_end(const struct keeper *keeper)
 {
-    return lock_proven_at(keeper->lock) + lock_lease(keeper->lock);
+    if (!keeper->locks)
+        return CLOCK_NEVER / 2;
+    return lockset_proven_at(keeper->locks) + keeper->lease.length;
 }
 
-/* The guard is dead or does not answer: its descendants become this process's, and die. */
-static void kill_without_guard(struct keeper *keeper)
+/* ---- proofs ---- */
+
+static void prove(struct run *run)
 {
+    struct keeper *keeper = run->keeper;
+    int64_t now = clock_now();
+
+    if (!keeper->locks)
+        return;
+    if (now >= run->next_proof) {
+        lockset_prove(keeper->locks);
+        run->next_proof = now + keeper->lease.interval;
+    }
+    if (run->reason == RUNNING && lease_end(keeper) > run->sent_end) {
+        run->sent_end = lease_end(keeper);
+        guard_extend(&keeper->guard, run->sent_end);
+    }
+}
+
+/* ---- ending the command ---- */
+
+/* By then the guard must have spoken: half-way between its first signal and KILL. */
+static int64_t guard_due(const struct keeper *keeper)
+{
+    return keeper->guarded_until - keeper->lease.margin - keeper->lease.grace / 2;
+}
+
+static enum reason trouble(const struct run *run)
+{
+    const struct keeper *keeper = run->keeper;
+
+    if (keeper->locks && lockset_phase(keeper->locks) == LOCK_LOST)
+        return ZNODE_GONE;
+    if (keeper->guard_dead)
+        return GUARD_DEAD;
+    if (keeper->lease_over)
+        return LEASE_OVER;
+    if (clock_now() >= guard_due(keeper))
+        return run->sent_end > keeper->guarded_until ? GUARD_MUTE : LEASE_OVER;
+    if (keeper->abandoned)
+        return ABANDONED;
+    return RUNNING;
+}
+
+static void take_over(struct run *run)
+{
+    struct keeper *keeper = run->keeper;
+
+    run->by_keeper = true;
+    run->next_kill = 0;
     if (!keeper->guard_dead)
         kill(keeper->guard.pid, SIGKILL);
-    while (!tree_kill())
-        poll(NULL, 0, (int)(TREE_KILL_ROUND / CLOCK_MS));
     keeper->guard_dead = true;
-    keeper->tree_empty = true;
 }
 
-/* The command had ended, or never begun, before it could be told to. */
-static bool command_over(const struct keeper *keeper)
+static void begin_end(struct run *run)
 {
-    return keeper->exited || keeper->exec_error;
+    const struct keeper *keeper = run->keeper;
+
+    if (run->reason == GUARD_DEAD || run->reason == GUARD_MUTE)
+        take_over(run);
+    else if (!keeper->lease_over)
+        guard_kill(&keeper->guard);
 }
 
-/* Waits until the guard has ended the tree; does it itself if the guard is late. */
-static void await_empty(struct keeper *keeper)
+/* When a guard that is to end the tree is late; CLOCK_NEVER where it need not. */
+static int64_t guard_late(const struct keeper *keeper)
 {
-    int64_t kill_at = lease_end(keeper) - lease_margin(lock_lease(keeper->lock)) / 2;
-
-    while (!keeper->tree_empty && !keeper->guard_dead && !command_over(keeper) &&
-           clock_now() < kill_at)
-        keeper_pump(keeper, kill_at);
-    if (!keeper->tree_empty && !command_over(keeper))
-        kill_without_guard(keeper);
+    if (keeper->options->on_lost != LEASE_KILL)
+        return CLOCK_NEVER;
+    return keeper->guarded_until - keeper->lease.margin / 2;
 }
 
-static void lost(struct keeper *keeper)
+static void go_on_ending(struct run *run)
 {
-    const char *why;
+    struct keeper *keeper = run->keeper;
+    int64_t now = clock_now();
+
+    if (keeper->tree_empty)
+        return;
+    if (!run->by_keeper && (keeper->guard_dead || now >= guard_late(keeper)))
+        take_over(run);
+    if (!run->by_keeper || now < run->next_kill)
+        return;
+    run->next_kill = now + tree_kill_pause(&run->kill_round);
+    keeper->kill_needed = true;
+    /* The guard is a member of the tree, and the only child that is not its own. */
+    keeper->tree_empty = tree_kill(&keeper->guard.pid);
+}
+
+/* ---- what is said of it ---- */
+
+static void say_when_contact_was_lost(const struct keeper *keeper, char *text, size_t size)
+{
     char span[CLOCK_FORMAT_SIZE];
+    int64_t ago = clock_now() - lockset_proven_at(keeper->locks);
+    time_t then = time(NULL) - (time_t)(ago / CLOCK_S);
+    struct tm tm;
+    char when[16] = "";
 
-    clock_format(clock_now() - lock_proven_at(keeper->lock), span);
-    guard_kill(&keeper->guard);
-    await_empty(keeper);
-    if (command_over(keeper))
-        return; /* in time: its own status stands */
-    keeper->lost = true;
-    if (lock_failure(keeper->lock, &why))
-        log_error("lost %s: %s; %s was ended", keeper->options->lock, why,
-                  keeper->command->argv[0]);
+    if (localtime_r(&then, &tm))
+        strftime(when, sizeof(when), "%H:%M:%S", &tm);
+    snprintf(text, size, "no contact with the ensemble since %s, for %s", when,
+             clock_format(ago, span));
+}
+
+static void say_what_was_done(const struct keeper *keeper, char *text, size_t size)
+{
+    const char *command = keeper->command->argv[0];
+
+    if (keeper->options->on_lost == LEASE_WARN)
+        snprintf(text, size, "%s goes on without it (--on-lost warn)", command);
+    else if (keeper->kill_needed)
+        snprintf(text, size, "%s was sent SIG%s, then killed", command,
+                 sigabbrev_np(keeper->options->signal));
     else
-        log_error("lost %s: no contact with the ensemble for %s; %s was ended",
-                  keeper->options->lock, span, keeper->command->argv[0]);
-    keeper->status = EXITCODE_LOST;
+        snprintf(text, size, "%s was ended by SIG%s", command,
+                 sigabbrev_np(keeper->options->signal));
+}
+
+static void say_lost(const struct run *run)
+{
+    const struct keeper *keeper = run->keeper;
+    const char *why = NULL;
+    char contact[96];
+    char done[256];
+
+    if (run->reason == ZNODE_GONE)
+        lockset_failure(keeper->locks, &why);
+    else
+        say_when_contact_was_lost(keeper, contact, sizeof(contact));
+    say_what_was_done(keeper, done, sizeof(done));
+    log_error("lost %s: %s; %s", keeper->options->lock, why ? why : contact, done);
+}
+
+/* Never denied: whoever was frozen together with all that watched over it comes too late. */
+static void say_when_empty(const struct keeper *keeper)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    int64_t left = lease_end(keeper) - clock_now();
+
+    if (left < 0)
+        log_error("nothing of %s is left, but only %s after the lease ended: it may have run at "
+                  "the same time as the next holder of %s",
+                  keeper->command->argv[0], clock_format(-left, span), keeper->options->lock);
+    else
+        log_info("nothing of %s is left, %s before the lease ended", keeper->command->argv[0],
+                 clock_format(left, span));
 }
 
 static int command_status(const struct keeper *keeper)
@@ -76,59 +214,134 @@ static int command_status(const struct keeper *keeper)
     return WEXITSTATUS(status);
 }
 
-/* Whether the run is over; then it has ended what has to be ended and set the status. */
-static bool ended(struct keeper *keeper, int64_t guard_knows_end)
+/* Sets the status to exit with. */
+static void conclude(const struct run *run)
 {
-    int64_t margin = lease_margin(lock_lease(keeper->lock));
+    struct keeper *keeper = run->keeper;
 
-    if (keeper->exited) {
-        keeper->status = command_status(keeper);
-    } else if (keeper->exec_error) {
+    if (keeper->exec_error) {
         log_error("cannot execute %s: %s", keeper->command->argv[0], strerror(keeper->exec_error));
         keeper->status = (int)command_exec_failure(keeper->exec_error);
-    } else if (keeper->guard_dead) {
-        kill_without_guard(keeper);
-        keeper_guard_died(keeper);
-    } else if (keeper->abandoned) {
-        guard_kill(&keeper->guard);
-        await_empty(keeper);
-        keeper_front_died(keeper);
-    } else if (keeper->lease_over || lock_phase(keeper->lock) == LOCK_LOST ||
-               clock_now() >= guard_knows_end - margin) {
-        /* By the last of these the guard should have spoken: it is not well. */
-        lost(keeper);
-        return keeper->lost;
-    } else {
-        return false;
+        return;
     }
+    if (keeper->exited && !(run->lingering && run->reason != RUNNING)) {
+        keeper->status = command_status(keeper); /* in time, or under --on-lost warn */
+        return;
+    }
+    switch (run->reason) {
+    case RUNNING:
+        break;
+    case LEASE_OVER:
+    case ZNODE_GONE:
+        say_lost(run);
+        keeper->lost = true;
+        keeper->status = EXITCODE_LOST;
+        break;
+    case GUARD_DEAD:
+        keeper_guard_died(keeper);
+        break;
+    case GUARD_MUTE:
+        log_error("the guard process does not answer, so the command was ended");
+        keeper->status = EXITCODE_INTERNAL;
+        break;
+    case ABANDONED:
+        keeper_front_died(keeper);
+        break;
+    }
+    say_when_empty(keeper);
+}
+
+/* ---- the loop ---- */
+
+static void look_for_trouble(struct run *run)
+{
+    run->reason = trouble(run);
+    if (run->reason == RUNNING)
+        return;
+    begin_end(run);
+    if (run->keeper->options->on_lost == LEASE_WARN && run->reason <= ZNODE_GONE)
+        say_lost(run);
+}
+
+/* The command has ended, but zkflocks inside it that it left behind still use its lock. */
+static bool is_used(struct run *run)
+{
+    struct keeper *keeper = run->keeper;
+
+    if (keeper->reentry)
+        keeper_serve_reentry(keeper);
+    if (!keeper->reentry || reentry_users(keeper->reentry) == 0)
+        return false;
+    if (!run->lingering)
+        log_info("%s has ended, but %zu zkflock inside it still use %s", keeper->command->argv[0],
+                 reentry_users(keeper->reentry), keeper->options->lock);
+    run->lingering = true;
     return true;
+}
+
+/* The command ended, or never began, before it was told to; nobody uses the lock any more. */
+static bool command_over(struct run *run)
+{
+    const struct keeper *keeper = run->keeper;
+
+    if (keeper->exec_error)
+        return true;
+    if (!keeper->exited)
+        return false;
+    /* The guard ends what lingers on its own, and tells of all in one breath. */
+    if (keeper->lease_over && keeper->guard_keeps && keeper->options->on_lost != LEASE_WARN)
+        run->lingering = true;
+    if (run->lingering && run->reason == RUNNING)
+        look_for_trouble(run);
+    return run->reason == RUNNING ? !is_used(run) : !run->lingering;
+}
+
+static int64_t next_due(const struct run *run)
+{
+    const struct keeper *keeper = run->keeper;
+    int64_t due = run->next_proof;
+
+    if (run->reason == RUNNING)
+        return clock_earlier(due, guard_due(keeper));
+    return clock_earlier(due, run->by_keeper ? run->next_kill : guard_late(keeper));
+}
+
+static void start(struct run *run)
+{
+    struct keeper *keeper = run->keeper;
+
+    run->sent_end = keeper->guarded_until = lease_end(keeper);
+    run->next_proof = CLOCK_NEVER;
+    if (keeper->locks)
+        run->next_proof = lockset_proven_at(keeper->locks) + keeper->lease.interval;
+    else
+        keeper->lease = lease_plan(LEASE_DEFAULT, keeper->options->kill_after);
+    keeper_offer(keeper);
+    keeper->running = true;
+    guard_go(&keeper->guard, run->sent_end, &keeper->lease, keeper_token(keeper),
+             keeper_node(keeper), keeper->reentry ? reentry_name(keeper->reentry) : "");
 }
 
 void keeper_run(struct keeper *keeper)
 {
-    int64_t lease = lock_lease(keeper->lock);
-    int64_t guard_knows_end = lease_end(keeper);
-    int64_t next_proof = lock_proven_at(keeper->lock) + lease_proof_interval(lease);
+    struct run run = {.keeper = keeper};
 
     keeper_hear_front(keeper);
     if (keeper->ended_by) {
         keeper_ended_by_signal(keeper);
         return;
     }
-    keeper->running = true;
-    guard_go(&keeper->guard, guard_knows_end, lease, lock_token(keeper->lock),
-             lock_node(keeper->lock));
-    while (!ended(keeper, guard_knows_end)) {
-        int64_t now = clock_now();
-
-        if (now >= next_proof) {
-            lock_prove(keeper->lock);
-            next_proof = now + lease_proof_interval(lease);
-        }
-        if (lease_end(keeper) > guard_knows_end) {
-            guard_knows_end = lease_end(keeper);
-            guard_extend(&keeper->guard, guard_knows_end);
-        }
-        keeper_pump(keeper, clock_earlier(next_proof, guard_knows_end - lease_margin(lease)));
+    start(&run);
+    while (!command_over(&run)) {
+        if (run.reason == RUNNING)
+            look_for_trouble(&run);
+        if (run.reason != RUNNING)
+            go_on_ending(&run);
+        /* Only now: the guard may have told of the lease's end and of this in one breath. */
+        if (keeper->tree_empty)
+            break;
+        prove(&run);
+        keeper_pump(keeper, next_due(&run));
     }
+    conclude(&run);
 }

@@ -4,6 +4,7 @@
  *     keeper.c          start, the events of all sources, and the end
  *     keeper_connect.c  from the servers' names to a session
  *     keeper_acquire.c  from the session to the lock
+ *     keeper_reentry.c  the locks of other zkflocks around this one, and inside its command
  *     keeper_run.c      the command under the lock
  */
 #ifndef ZKFLOCK_KEEPER_STATE_H
@@ -15,7 +16,8 @@
 #include "front.h"
 #include "guard.h"
 #include "keeper.h"
-#include "lock.h"
+#include "lockset.h"
+#include "reentry.h"
 #include "session.h"
 
 struct keeper {
@@ -29,18 +31,31 @@ struct keeper {
     bool abandoned; /* the front was killed */
     int status;     /* to exit with */
 
+    struct legacy *legacy;
+    struct guard_mandate mandate;
     struct guard guard;
     bool guard_dead;
 
     struct session *session;
-    struct lock *lock;
+    struct lockset_item *items;
+    size_t items_len;
+    struct lockset *locks;         /* NULL: none are needed but those of zkflocks around this one */
+    struct reentry_lock *wanted;   /* all locks asked for; those of the items first */
+    struct reentry_entry *entries; /* those that are used by re-entry */
+    size_t entries_len;
+    struct reentry *reentry; /* offers the locks to zkflocks inside the command */
+    bool guard_keeps;        /* and the guard knows that one has come */
+    struct lease lease;      /* of the lock; from keeper_acquire() on */
 
     /* what the guard told of the command */
+    bool started;
     bool exited;
     int wait_status;
     int exec_error;
     bool lease_over;
     bool tree_empty;
+    bool kill_needed;
+    int64_t guarded_until; /* the lease's end as the guard has confirmed it */
 };
 
 /*
@@ -48,6 +63,25 @@ struct keeper {
  * something came, at the deadline, or before.
  */
 void keeper_pump(struct keeper *keeper, int64_t deadline);
+
+/*
+ * Uses what zkflocks around this one hold, and takes it off the items.  Returns whether to go on.
+ * In keeper_reentry.c, as are the next.
+ */
+bool keeper_enter(struct keeper *keeper, int64_t deadline);
+
+/* Offers the locks that are held to zkflocks inside the command. */
+void keeper_offer(struct keeper *keeper);
+
+/* Answers zkflocks inside the command. */
+void keeper_serve_reentry(struct keeper *keeper);
+
+/* What the command is told of its lock. */
+const char *keeper_node(const struct keeper *keeper);
+int64_t keeper_token(const struct keeper *keeper);
+
+/* Hangs up, inwards and outwards. */
+void keeper_end_reentry(struct keeper *keeper);
 
 /* Takes in what the front has said, without waiting. */
 void keeper_hear_front(struct keeper *keeper);

@@ -4,34 +4,56 @@
  * A lock's lease L runs from the sending of the last proof of life that was acknowledged.  When it
  * ends, nothing of the command may be alive.  Looking back from the end:
  *
- *     first signal (TERM)     KILL            end
- *     |<------ grace -------->|<-- margin --->|
+ *     proof sent ... answered     first signal (TERM)     KILL            end
+ *     |<-- interval + reserve --->|<------ grace -------->|<-- margin --->|
  *
- * The margin is what killing a tree and being scheduled late may take.  Proofs are sent six times
- * per lease, so several have to fail before the first signal.
+ * The margin is what killing a tree and being scheduled late may take.  Before the first signal
+ * there has to be time for the next proof to be due, for a silent server to be found out and left,
+ * and for another one to answer: lease_fits().
  */
 #ifndef ZKFLOCK_LEASE_H
 #define ZKFLOCK_LEASE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* What a lock that is made gets, in ms. */
-#define LEASE_DEFAULT_MS 15000
+/* What a lock that is made gets unless something else is asked for, ns. */
+#define LEASE_DEFAULT INT64_C(15000000000)
 
-/* Spans in nanoseconds of a lease of that length, ns. */
-static inline int64_t lease_proof_interval(int64_t lease)
-{
-    return lease / 6;
-}
+/* What is done to the command when the lease ends without a proof. */
+enum lease_on_lost {
+    LEASE_KILL, /* first signal, after the grace KILL */
+    LEASE_TERM, /* first signal only: two holders are possible */
+    LEASE_WARN, /* nothing: two holders are possible */
+};
 
-static inline int64_t lease_grace(int64_t lease)
-{
-    return lease / 5;
-}
+/* The spans of a lease, ns. */
+struct lease {
+    int64_t length;
+    int64_t interval; /* between two proofs */
+    int64_t patience; /* with a server that does not answer */
+    int64_t grace;    /* between first signal and KILL */
+    int64_t margin;   /* between KILL and the end */
+};
 
-static inline int64_t lease_margin(int64_t lease)
-{
-    return lease / 15;
-}
+/* For lease_plan(): the grace that goes with the lease. */
+#define LEASE_OWN_GRACE INT64_C(-1)
+
+/* length, grace: ns. */
+struct lease lease_plan(int64_t length, int64_t grace);
+
+/* Whether a holder survives the fail-over of a server with these spans. */
+bool lease_fits(const struct lease *lease);
+
+/* For lease_fault(): a lock delay that is the lease. */
+#define LEASE_OWN_DELAY INT64_C(-1)
+
+#define LEASE_FAULT_SIZE 256
+
+/*
+ * Whether a lease of this length does not go together with a grace and a lock delay, all ns; then
+ * *fault is a sentence that says why and what would do.
+ */
+bool lease_fault(int64_t length, int64_t grace, int64_t delay, char fault[LEASE_FAULT_SIZE]);
 
 #endif

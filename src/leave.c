@@ -7,7 +7,13 @@
 
 void leave_done(struct lock *lock)
 {
+    bool again = lock->sweeping && lock->node;
+
     lock_forget_place(lock);
+    if (again) {
+        step_sweep(lock);
+        return;
+    }
     lock->step = STEP_NONE;
     lock->phase = LOCK_LEFT;
 }
@@ -22,6 +28,8 @@ void leave_begin(struct lock *lock)
         return;
     if (!lock->node)
         leave_done(lock);
+    else if (!lock_knows_own(lock))
+        step_claim(lock); /* the name may be another's by now */
     else if (lock->record_state == RECORD_UNKNOWN || lock->record_state == RECORD_NONE)
         step_read_version(lock);
     else
@@ -78,6 +86,32 @@ void leave_version_read(struct lock *lock)
         step_leave(lock);
 }
 
+void leave_swept(struct lock *lock)
+{
+    if (!lock->node || lock->rc[TAG_CHILDREN] != ZOK || lock->rc[TAG_PARENT] != ZOK)
+        leave_done(lock); /* there is nothing, or no way to it */
+    else
+        step_leave(lock);
+}
+
+void leave_claimed(struct lock *lock)
+{
+    if (lock->rc[TAG_OWN] != ZOK || lock->rc[TAG_PARENT] != ZOK ||
+        lock->owner != session_id(lock->session))
+        leave_done(lock);
+    else
+        step_leave(lock);
+}
+
+/* It may have been carried out, and the name taken by another. */
+void leave_again(struct lock *lock)
+{
+    if (lock_knows_own(lock))
+        step_read_version(lock);
+    else
+        step_claim(lock);
+}
+
 void leave_answered(struct lock *lock)
 {
     int rc = lock->record_state == RECORD_OURS ? lock->rc[TAG_MULTI] : lock->rc[TAG_DELETE];
@@ -85,10 +119,10 @@ void leave_answered(struct lock *lock)
     if (rc == ZOK || rc == ZNONODE) {
         leave_done(lock);
     } else if (rc == ZBADVERSION) {
-        step_read_version(lock);
+        leave_again(lock);
     } else if (lock->record_state == RECORD_OURS) {
         lock_count_no_more(lock);
-        step_leave(lock);
+        leave_again(lock);
     } else {
         log_warning("cannot delete %s: %s; it goes with the session", lock->node, zerror(rc));
         leave_done(lock);

@@ -8,13 +8,16 @@
  *   JOIN  -> HELD                     alone, nobody vanished: one round trip  [count_consider]
  *         -> LIST -> HELD             first, nobody vanished
  *                 -> WATCH -> idle    others are ahead; waits for the predecessor  [queue_up]
+ *   idle  -> VERIFY -> WATCH | LIST  it has been there for long: a write asks  [queue_tick]
  *   idle  -> PROVE                    it went and only it was ahead  [predecessor_gone]
  *         -> LIST -> PROVE | WATCH    it went and more may be ahead
  *   PROVE -> HELD                     nobody vanished  [count_consider]
  *         -> SETTLING -> PROVE        somebody did: the lease is waited out, once  [lock_tick]
  *         -> SQUARE -> HELD           then the vanished are counted out
  *         -> ADOPT  -> HELD           the same for a lock that zkflock did not make
+ *   HELD  -> LOST                     own znode or session gone  [held_lose]
  *   any   -> LEAVE -> LEFT            counted out in one transaction  [leave_begin]
+ *   SWEEP -> LEAVE -> SWEEP ... LEFT  for a process that died: until nothing is found
  *
  * If contact is lost before all answers are in, the outcome of the flight is unknown.  Once there
  * is contact again, the step is taken again [retry], and JOIN goes on as FIND: the znode may
@@ -38,175 +41,32 @@
 #include "log.h"
 #include "xalloc.h"
 
-static void rejoin(struct lock *lock, const char *why)
-{
-    log_warning("%s; joining the queue of %s again", why, lock->path);
-    lock_forget_place(lock);
-    lock_renew_guid(lock);
-    step_join(lock);
-}
-
-static void queue_up(struct lock *lock)
-{
-    lock->phase = LOCK_WAITING;
-    log_info("waiting for %s: %zu ahead", lock->path, lock->place.ahead);
-    lock->predecessor_holds = false;
-    lock->waited = true;
-    step_watch(lock);
-}
-
-/* Whether the lock's znode is one that can be relied on; leaves otherwise. */
-static bool acceptable(struct lock *lock)
-{
-    int32_t sequence;
-
-    if (lock->record_state == RECORD_FOREIGN)
-        leave_because(
-            lock, EXITCODE_CONFIG,
-            "%s holds %zu bytes that are not zkflock's: it is no lock; choose another LOCK",
-            lock->path, lock->foreign_len);
-    else if (recipe_sequence(lock->node, &sequence) && sequence >= RECIPE_SEQUENCE_LIMIT)
-        leave_because(lock, EXITCODE_CONFIG,
-                      "%s has used up its sequence numbers (2^31 contenders); remove that znode or "
-                      "choose another LOCK",
-                      lock->path);
-    else
-        return true;
-    return false;
-}
-
-/* After a list: where do we stand? */
-static void consider_place(struct lock *lock)
-{
-    if (lock->rc[TAG_CHILDREN] != ZOK)
-        leave_because_rc(lock, lock->rc[TAG_CHILDREN], "list", lock->path);
-    else if (lock->rc[TAG_PARENT] != ZOK)
-        leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
-    else if (!acceptable(lock))
-        return;
-    else if (!lock->place.found)
-        rejoin(lock, "the own znode was deleted by somebody");
-    else if (lock->place.ahead > 0)
-        queue_up(lock);
-    else if (lock->waited)
-        step_prove(lock);
-    else
-        count_consider(lock); /* the create is the proof */
-}
-
-/* An only child is first, and a list would say no more. */
-static void joined(struct lock *lock)
-{
-    int rc = lock->rc[TAG_CREATE];
-
-    if (rc == ZNONODE && lock->remade++ < LOCK_REMAKE_MAX)
-        step_make_parents(lock);
-    else if (rc != ZOK)
-        leave_because_rc(lock, rc, "create a znode in", lock->path);
-    else if (lock->rc[TAG_PARENT] != ZOK)
-        leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
-    else if (!acceptable(lock))
-        return;
-    else if (lock->census.children == 1)
-        count_consider(lock); /* the create is the proof */
-    else
-        step_list(lock);
-}
-
-static void parents_made(struct lock *lock)
-{
-    int rc = lock->rc[TAG_ANCESTOR];
-
-    if (rc == ZOK || rc == ZNODEEXISTS)
-        step_join(lock);
-    else if (rc == ZNONODE && lock->ancestor_rc == ZNONODE)
-        leave_because(
-            lock, EXITCODE_CONFIG,
-            "cannot create %s: the chroot in the list of servers does not exist; create that "
-            "znode first",
-            lock->path);
-    else
-        leave_because_rc(lock, rc == ZNONODE ? lock->ancestor_rc : rc, "create", lock->path);
-}
-
-static void found(struct lock *lock)
-{
-    if (lock->rc[TAG_CHILDREN] == ZNONODE || (lock->rc[TAG_CHILDREN] == ZOK && !lock->node))
-        step_join(lock); /* the create never happened */
-    else if (lock->node && lock->czxid == 0)
-        step_list(lock); /* for the token */
-    else
-        consider_place(lock);
-}
-
-static void predecessor_gone(struct lock *lock)
-{
-    if (lock->place.ahead == 1 || lock->predecessor_holds)
-        step_prove(lock);
-    else
-        step_list(lock);
-}
-
-static void proven(struct lock *lock)
-{
-    if (lock->rc[TAG_OWN] == ZNONODE)
-        rejoin(lock, "the own znode was deleted by somebody");
-    else if (lock->rc[TAG_OWN] != ZOK)
-        leave_because_rc(lock, lock->rc[TAG_OWN], "write to", lock->node);
-    else if (lock->rc[TAG_PARENT] != ZOK)
-        leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
-    else if (acceptable(lock))
-        count_consider(lock);
-}
-
-static void listed(struct lock *lock)
-{
-    if (lock->rc[TAG_OWN] == ZNONODE)
-        rejoin(lock, "the own znode was deleted by somebody");
-    else
-        consider_place(lock);
-}
-
-static void watching(struct lock *lock)
-{
-    int rc = lock->rc[TAG_PREDECESSOR];
-
-    if (rc == ZNONODE)
-        predecessor_gone(lock);
-    else if (rc != ZOK)
-        leave_because_rc(lock, rc, "watch", lock->predecessor);
-    else
-        lock->step = STEP_NONE;
-}
-
-static void find_again(struct lock *lock)
-{
-    if (lock->node && lock->czxid)
-        step_list(lock);
-    else
-        step_find(lock);
-}
-
 /* For each step: what follows its answers, and what is done if they were lost. */
 static const struct {
     void (*landed)(struct lock *lock);
     void (*again)(struct lock *lock);
 } steps[] = {
-    [STEP_MAKE_PARENTS] = {parents_made, step_make_parents},
-    [STEP_JOIN] = {joined, find_again},
-    [STEP_FIND] = {found, find_again},
-    [STEP_LIST] = {listed, step_list},
-    [STEP_WATCH] = {watching, step_watch},
-    [STEP_PROVE] = {proven, step_prove},
+    [STEP_MAKE_PARENTS] = {queue_parents_made, step_make_parents},
+    [STEP_JOIN] = {queue_joined, queue_join_again},
+    [STEP_FIND] = {queue_found, queue_find_again},
+    [STEP_LIST] = {queue_listed, step_list},
+    [STEP_WATCH] = {queue_watching, step_watch},
+    [STEP_BACK_OFF] = {queue_backed_off, step_list},
+    [STEP_COUNT] = {permit_counted, step_count},
+    [STEP_VERIFY] = {queue_verified, step_watch},
+    [STEP_PROVE] = {queue_proven, step_prove},
     [STEP_SQUARE] = {count_written, step_prove},
     [STEP_ADOPT] = {count_written, step_prove},
     [STEP_READ_VERSION] = {leave_version_read, step_read_version},
-    [STEP_LEAVE] = {leave_answered, step_leave}, /* if it was carried out, now nothing is found */
+    [STEP_SWEEP] = {leave_swept, step_sweep},
+    [STEP_CLAIM] = {leave_claimed, step_claim},
+    [STEP_END] = {NULL, leave_done},
+    [STEP_LEAVE] = {leave_answered, leave_again},
 };
 
 static void flight_landed(struct lock *lock)
 {
-    bool leaving_step = lock->step == STEP_LEAVE || lock->step == STEP_READ_VERSION;
+    bool leaving_step = lock->step >= STEP_READ_VERSION;
 
     if (!lock->leaving || leaving_step)
         steps[lock->step].landed(lock);
@@ -222,42 +82,68 @@ static void retry(struct lock *lock)
     steps[lock->step].again(lock);
 }
 
-static void proof_answered(struct lock *lock, const struct session_event *event)
-{
-    if (lock->phase != LOCK_HELD || session_rc_unknown(event->rc))
-        return;
-    if (event->rc == ZOK) {
-        if (event->sent > lock->proven_at)
-            lock->proven_at = event->sent;
-        return;
-    }
-    xreplace(&lock->failure_text,
-             event->rc == ZNONODE
-                 ? xasprintf("the znode %s was deleted by somebody", lock->node)
-                 : xasprintf("the ensemble refuses the proof of life: %s", zerror(event->rc)));
-    lock->failure = EXITCODE_LOST;
-    lock->phase = LOCK_LOST;
-}
-
 static void session_expired(struct lock *lock)
 {
     lock->pending = 0;
     lock->retry = false;
     if (lock->phase == LOCK_HELD) {
-        lock->failure = EXITCODE_LOST;
-        xreplace(&lock->failure_text, xstrdup("the ensemble has ended the session"));
-        lock->phase = LOCK_LOST;
+        held_lose(lock, xstrdup("the ensemble has ended the session"));
     } else if (lock->phase == LOCK_LEAVING) {
+        lock->sweeping = false;
         leave_done(lock);
     } else if (lock->phase != LOCK_LEFT && lock->phase != LOCK_LOST) {
         log_warning("the session expired while waiting for %s; joining the queue again",
                     lock->path);
-        lock_forget_place(lock);
-        lock_renew_guid(lock);
-        lock->step = STEP_NONE;
-        lock->phase = LOCK_JOINING;
-        session_reopen(lock->session);
+        lock_start_over(lock);
     }
+}
+
+static void watch_fired(struct lock *lock, const struct session_event *event)
+{
+    bool idle = lock->phase == LOCK_WAITING && lock->step == STEP_NONE;
+
+    if (idle && lock->terms.permits && strcmp(event->path, lock->path) == 0)
+        step_count(lock);
+    else if (idle && lock->predecessor && strcmp(event->path, lock->predecessor) == 0)
+        queue_predecessor_changed(lock, event->watch_type);
+    else if (lock->phase == LOCK_HELD && strcmp(event->path, lock->node) == 0)
+        held_own_changed(lock, event->watch_type);
+}
+
+/* An answer of the flight. */
+static void answered(struct lock *lock, const struct session_event *event)
+{
+    if (session_rc_unknown(event->rc)) {
+        lock->unknown = true;
+        lock->other_session |= event->rc == ZSESSIONEXPIRED;
+    } else {
+        flight_note_answer(lock, event);
+    }
+    if (--lock->pending > 0)
+        return;
+    lock->received = clock_now();
+    if (!lock->unknown) {
+        flight_landed(lock);
+    } else {
+        lock->retry = true;
+        if (session_connected(lock->session))
+            retry(lock);
+    }
+}
+
+static void take_reply(struct lock *lock, const struct session_event *event)
+{
+    struct session_event own = *event;
+
+    own.tag -= lock->tag_base;
+    if (own.tag < 0 || own.tag >= TAG_LIMIT)
+        return; /* another lock's */
+    if (own.tag == TAG_PROOF)
+        held_proof_answered(lock, &own);
+    else if (own.tag == TAG_OWN_WATCH)
+        held_own_watched(lock, &own);
+    else if (lock->pending > 0)
+        answered(lock, &own);
 }
 
 void lock_handle(struct lock *lock, const struct session_event *event)
@@ -277,55 +163,61 @@ void lock_handle(struct lock *lock, const struct session_event *event)
         session_expired(lock);
         break;
     case SESSION_WATCH:
-        if (lock->phase != LOCK_WAITING || lock->step != STEP_NONE ||
-            strcmp(event->path, lock->predecessor) != 0)
-            break;
-        if (event->watch_type == ZOO_DELETED_EVENT)
-            predecessor_gone(lock);
-        else
-            step_watch(lock);
+        watch_fired(lock, event);
         break;
     case SESSION_REPLY:
-        if (event->tag == TAG_PROOF) {
-            proof_answered(lock, event);
-            break;
-        }
-        if (lock->pending == 0)
-            break;
-        if (session_rc_unknown(event->rc))
-            lock->unknown = true;
-        else
-            flight_note_answer(lock, event);
-        if (--lock->pending > 0)
-            break;
-        lock->received = clock_now();
-        if (!lock->unknown) {
-            flight_landed(lock);
-        } else {
-            lock->retry = true;
-            if (session_connected(lock->session))
-                retry(lock);
-        }
+        take_reply(lock, event);
         break;
     }
 }
 
-struct lock *lock_new(struct session *session, const char *path, int64_t lease_ms)
+static struct lock *create(struct session *session, int index, const char *path)
 {
     struct lock *lock = xcalloc(1, sizeof(*lock));
 
     lock->session = session;
     lock->path = xstrdup(path);
-    lock->record.lease_ms = lease_ms;
+    lock->tag_base = index * TAG_LIMIT;
     lock->settled_at = CLOCK_NEVER;
+    return lock;
+}
+
+struct lock *lock_new(struct session *session, int index, const char *path,
+                      const struct lock_terms *terms)
+{
+    struct lock *lock = create(session, index, path);
+
+    lock->record.lease_ms = terms->lease / CLOCK_MS;
+    lock->terms = *terms;
     lock_renew_guid(lock);
     step_join(lock); /* sent with the handshake */
     return lock;
 }
 
-int64_t lock_tick(struct lock *lock)
+struct lock *lock_resume(struct session *session, int index, const char *path, const char *guid,
+                         const char *node)
 {
-    if (lock->phase != LOCK_SETTLING || lock->settled)
+    struct lock *lock = create(session, index, path);
+
+    strncpy(lock->guid, guid, sizeof(lock->guid) - 1);
+    if (*guid)
+        lock->step = STEP_SWEEP;
+    else if (*node)
+        lock->step = STEP_CLAIM;
+    else
+        lock->step = STEP_END; /* what there may be goes when the session is ended */
+    if (!*guid && *node)
+        lock->node = xstrdup(node);
+    lock->phase = LOCK_LEAVING;
+    lock->leaving = true;
+    lock->sweeping = *guid != '\0';
+    lock->retry = true; /* once there is contact */
+    return lock;
+}
+
+static int64_t tick_settling(struct lock *lock)
+{
+    if (lock->settled)
         return CLOCK_NEVER;
     if (clock_now() < lock->settled_at)
         return lock->settled_at;
@@ -334,14 +226,18 @@ int64_t lock_tick(struct lock *lock)
     return CLOCK_NEVER;
 }
 
-void lock_prove(struct lock *lock)
+int64_t lock_tick(struct lock *lock)
 {
-    zoo_op_t op;
-
-    if (lock->phase != LOCK_HELD || !session_connected(lock->session))
-        return;
-    zoo_check_op_init(&op, lock->node, -1);
-    session_multi(lock->session, TAG_PROOF, &op, 1);
+    switch (lock->phase) {
+    case LOCK_SETTLING:
+        return tick_settling(lock);
+    case LOCK_WAITING:
+        return queue_tick(lock);
+    case LOCK_HELD:
+        return held_tick(lock);
+    default:
+        return CLOCK_NEVER;
+    }
 }
 
 void lock_leave(struct lock *lock)
@@ -371,6 +267,16 @@ size_t lock_ahead(const struct lock *lock)
 int64_t lock_proven_at(const struct lock *lock)
 {
     return lock->proven_at;
+}
+
+const char *lock_guid(const struct lock *lock)
+{
+    return lock_knows_own(lock) ? lock->guid : "";
+}
+
+const char *lock_path(const struct lock *lock)
+{
+    return lock->path;
 }
 
 const char *lock_node(const struct lock *lock)

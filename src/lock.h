@@ -1,6 +1,6 @@
 /*
- * One contender for one fair, exclusive lock: the protocol, as a state machine without a clock or
- * a loop of its own.
+ * One contender for one lock or semaphore: the protocol, as a state machine without a
+ * clock or a loop of its own.
  *
  *     lock_new()
  *     for every event of the session: lock_handle(); when it is due: lock_tick()
@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "exitcode.h"
+#include "naming.h"
 #include "session.h"
 
 struct lock;
@@ -31,14 +32,42 @@ enum lock_phase {
     LOCK_LEAVING,  /* giving the place back */
     LOCK_LEFT,     /* nothing of us is left */
     LOCK_LOST,     /* the znode or the session went away while the lock was held */
+    LOCK_OUT,      /* the place is gone with the session, or has to go: start over in a new one */
+};
+
+/* What a contender brings along, ns. */
+struct lock_terms {
+    int64_t lease; /* of a lock that it has to make */
+    int64_t delay; /* how long it waits for a holder that vanished; LEASE_OWN_DELAY, or 0 */
+    enum naming_kind kind;
+    struct naming naming; /* its prefix has to live as long as the lock */
+    int32_t permits;      /* NAMING_PERMIT: how many may be held; else 0 */
+    const char *around;   /* the znode held by a zkflock around this one; NULL: nobody minds */
+    const char *above;    /* NAMING_PERMIT: the semaphore's own znode; else NULL */
 };
 
 /*
- * A contender for the lock at path, an absolute znode path, that gives it lease_ms if it has to
- * make it.  Its first requests are queued at once and go out with the session's handshake.  The
- * session has to live as long.
+ * A contender for the lock at path, an absolute znode path.  Its first requests are queued at once
+ * and go out with the session's handshake.  The session has to live as long.  index, from 0, is
+ * another for each lock of the session.
  */
-struct lock *lock_new(struct session *session, const char *path, int64_t lease_ms);
+struct lock *lock_new(struct session *session, int index, const char *path,
+                      const struct lock_terms *terms);
+
+/*
+ * Gives back what a process that died left in the queue of path in its session, which has been
+ * resumed: LOCK_LEAVING, until LOCK_LEFT.  guid and node are as lock_guid() and lock_node() told;
+ * empty where there was none.
+ */
+struct lock *lock_resume(struct session *session, int index, const char *path, const char *guid,
+                         const char *node);
+
+/*
+ * The own znodes' GUID, LOCK_GUID_SIZE with its end, which changes with every new place in the
+ * queue; empty if their names do not carry one.
+ */
+#define LOCK_GUID_SIZE 33
+const char *lock_guid(const struct lock *lock);
 
 /* Takes an event of the session, every one of them. */
 void lock_handle(struct lock *lock, const struct session_event *event);
@@ -69,8 +98,13 @@ size_t lock_ahead(const struct lock *lock);
 /* While held: the time before the last proof that succeeded was sent; the lease runs from it. */
 int64_t lock_proven_at(const struct lock *lock);
 
-/* The lease of this lock, ns; the one asked for until the lock's own is known. */
+/*
+ * The lease of this lock, ns; the one asked for until the lock's own is known, which is so in
+ * every phase but LOCK_JOINING.
+ */
 int64_t lock_lease(const struct lock *lock);
+
+const char *lock_path(const struct lock *lock);
 
 /* The own znode's path; NULL before there is one. */
 const char *lock_node(const struct lock *lock);

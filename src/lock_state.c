@@ -9,6 +9,9 @@
 #include "log.h"
 #include "xalloc.h"
 
+/* Commands that end sooner need not pay for the watch. */
+#define WATCH_OWN_AFTER (100 * CLOCK_MS)
+
 /* A new identity; getrandom(2), because the client library seeds the C library's generators. */
 void lock_renew_guid(struct lock *lock)
 {
@@ -31,9 +34,17 @@ void lock_forget_place(struct lock *lock)
     lock->settled_at = CLOCK_NEVER;
 }
 
+void lock_start_over(struct lock *lock)
+{
+    lock_forget_place(lock);
+    lock->step = STEP_NONE;
+    lock->phase = LOCK_OUT;
+}
+
 void lock_enter_held(struct lock *lock)
 {
     lock->proven_at = lock->proof_sent;
+    lock->watch_own_at = clock_now() + WATCH_OWN_AFTER;
     lock->step = STEP_NONE;
     lock->phase = LOCK_HELD;
 }

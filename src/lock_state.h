@@ -1,7 +1,10 @@
 /*
  * The inside of struct lock, shared by the files that make up the protocol and by nobody else:
  *
- *     lock.c         the states and what leads from one to the next; its head has the diagram
+ *     lock.c         events and steps, and who takes them; its head has the diagram
+ *     queue.c        from nothing to the head of the queue
+ *     permit.c       the same for a permit of a semaphore
+ *     held.c         while it is held: proofs of life, and how it is lost
  *     count.c        may the command start? the departures that nobody counted
  *     leave.c        giving a place or the lock back, and giving up
  *     step.c         what each step asks of the ensemble
@@ -26,11 +29,17 @@ enum step {
     STEP_FIND,
     STEP_LIST,
     STEP_WATCH,
+    STEP_BACK_OFF,
+    STEP_COUNT,
+    STEP_VERIFY,
     STEP_PROVE,
     STEP_SQUARE,
     STEP_ADOPT,
-    STEP_READ_VERSION,
+    STEP_READ_VERSION, /* this and those below belong to leaving */
     STEP_LEAVE,
+    STEP_SWEEP,
+    STEP_CLAIM,
+    STEP_END,
 };
 
 /* What a request was for; its answer carries it. */
@@ -39,17 +48,20 @@ enum tag {
     TAG_CREATE,
     TAG_SYNC,
     TAG_CHILDREN,
+    TAG_ABOVE,
     TAG_PARENT,
     TAG_OWN,
     TAG_PREDECESSOR,
     TAG_MULTI,
     TAG_DELETE,
     TAG_COUNT,
-    TAG_PROOF, /* of no step */
+    TAG_PROOF,     /* of no step, like */
+    TAG_OWN_WATCH, /* this */
+    TAG_LIMIT,
 };
 
 enum {
-    LOCK_GUID_BYTES = 16,
+    LOCK_GUID_BYTES = (LOCK_GUID_SIZE - 1) / 2,
     LOCK_SQUARE_MAX = 500,     /* sets in one transaction; 4,000 take 36 ms */
     LOCK_LEAVE_CAUTIOUSLY = 5, /* tries with the version that was read, before any will do */
     LOCK_REMAKE_MAX = 10,      /* times that a lock may be removed under our hands */
@@ -66,14 +78,18 @@ enum record_state {
 struct lock {
     struct session *session;
     char *path;
+    int tag_base; /* tells the answers to this lock from those to others in the same session */
     enum lock_phase phase;
     enum step step;
     bool leaving;
+    bool sweeping; /* lock_resume(): leaves until nothing is found */
+    struct lock_terms terms;
 
     /* the flight */
     unsigned int pending;
-    bool unknown; /* an answer of it was lost */
-    bool retry;   /* the step is to be taken again once there is contact */
+    bool unknown;       /* an answer of it was lost */
+    bool other_session; /* it was asked of a session that is no more */
+    bool retry;         /* the step is to be taken again once there is contact */
     int rc[TAG_COUNT];
     int ancestor_rc;  /* the first trouble with one of the znodes above the lock's */
     int64_t sent;     /* when its first request was */
@@ -84,25 +100,39 @@ struct lock {
     enum record_state record_state;
     size_t foreign_len; /* of what the znode holds, RECORD_FOREIGN */
     struct recipe_census census;
+    int64_t pzxid; /* the last change to the children */
     unsigned int remade;
+    bool told_of_strangers;
+    bool is_around; /* what a zkflock around this one holds stands in this queue */
+    bool is_kazoo_semaphore;
+    bool is_semaphore;       /* has the znodes of one below it */
+    size_t contenders_above; /* that stand where a semaphore's own lock would */
 
     /* the own znode */
-    char guid[2 * LOCK_GUID_BYTES + 1];
+    char guid[LOCK_GUID_SIZE];
     char *node; /* NULL: not made, as far as is known */
     int64_t czxid;
+    int64_t owner; /* its session, as last read */
 
     /* the queue */
-    struct recipe_place place; /* its strings are gone; found, ahead hold */
+    struct recipe_place place; /* its strings are gone; the rest holds */
     char *predecessor;         /* path */
+    int64_t verify_at;         /* when to ask the ensemble whether it is still there */
     bool predecessor_holds;
+    int64_t predecessor_owner; /* its session */
+    int64_t predecessor_czxid;
 
     /* settling */
     int64_t settled_at; /* CLOCK_NEVER: not begun */
     bool settled;
+    struct recipe_census settling; /* as it was when the wait began */
+    uint32_t squaring;             /* by the step under way */
+    uint32_t squared;              /* since the wait ended */
 
     int64_t proof_sent; /* when the last write that names the own znode was sent */
     bool waited;        /* since the create, which then is no proof any more */
     int64_t proven_at;
+    int64_t watch_own_at; /* CLOCK_NEVER: it is being watched */
     unsigned int leave_tries;
 
     enum exitcode failure;
@@ -111,11 +141,26 @@ struct lock {
 
 /* ---- lock_state.c ---- */
 
+/* The tag of a request in the session. */
+static inline int lock_tag(const struct lock *lock, enum tag tag)
+{
+    return lock->tag_base + (int)tag;
+}
+
+/* Whether the own znode is known by its name. */
+static inline bool lock_knows_own(const struct lock *lock)
+{
+    return naming_has_guid(&lock->terms.naming, lock->terms.kind);
+}
+
 /* Takes a new identity, for a new session or a new place. */
 void lock_renew_guid(struct lock *lock);
 
 /* Forgets the own znode and all that was known of its place. */
 void lock_forget_place(struct lock *lock);
+
+/* Nothing that was is of use any more: LOCK_OUT. */
+void lock_start_over(struct lock *lock);
 
 /* The last proof holds the lock. */
 void lock_enter_held(struct lock *lock);
@@ -134,14 +179,20 @@ void step_join(struct lock *lock);
 /* After a create whose answer was lost: lists behind a sync, reads the parent. */
 void step_find(struct lock *lock);
 
-/* Looks at the own znode, lists, reads the parent. */
+/* Lists, reads the parent, looks at the own znode. */
 void step_list(struct lock *lock);
 
 /* Reads the predecessor and watches it. */
 void step_watch(struct lock *lock);
 
+/* Asks the ensemble, by a write, whether the predecessor is there. */
+void step_verify(struct lock *lock);
+
 /* Marks the own znode as held, a committed write; then reads the parent. */
 void step_prove(struct lock *lock);
+
+/* The write alone, of no step. */
+void step_mark_held(struct lock *lock, enum tag tag);
 
 /* Counts out vanished contenders, LOCK_SQUARE_MAX at the most, if nothing has changed. */
 void step_square(struct lock *lock, uint32_t count);
@@ -152,8 +203,62 @@ void step_adopt(struct lock *lock);
 /* Reads the parent for its version. */
 void step_read_version(struct lock *lock);
 
+/* Behind a committed write, so that nothing is under way any more: lists, reads the parent. */
+void step_sweep(struct lock *lock);
+
+/* Looks whose the own znode is, whose name does not tell; reads the parent. */
+void step_claim(struct lock *lock);
+
+/* Lists and watches the children, reads the parent: for a semaphore that has no permit left. */
+void step_count(struct lock *lock);
+
 /* Deletes the own znode, counted where there is a record to count in. */
 void step_leave(struct lock *lock);
+
+/* The same, to queue up again: unfair, and others were found. */
+void step_back_off(struct lock *lock);
+
+/* ---- queue.c: what follows each step, and how JOIN and FIND are taken again ---- */
+
+void queue_parents_made(struct lock *lock);
+void queue_joined(struct lock *lock);
+void queue_found(struct lock *lock);
+void queue_listed(struct lock *lock);
+void queue_watching(struct lock *lock);
+void queue_backed_off(struct lock *lock);
+void queue_proven(struct lock *lock);
+void queue_join_again(struct lock *lock);
+void queue_find_again(struct lock *lock);
+
+/* VERIFY was answered. */
+void queue_verified(struct lock *lock);
+
+/* Verifies when it is time, while nothing else is under way; returns when to call again. */
+int64_t queue_tick(struct lock *lock);
+
+/* The watch on the predecessor has fired. */
+void queue_predecessor_changed(struct lock *lock, int watch_type);
+
+/* ---- held.c ---- */
+
+/* Answers to what lock_prove() and held_tick() sent; the watch on the own znode has fired. */
+void held_proof_answered(struct lock *lock, const struct session_event *event);
+void held_own_watched(struct lock *lock, const struct session_event *event);
+void held_own_changed(struct lock *lock, int watch_type);
+
+/* Watches the own znode when it is time; returns when to call again. */
+int64_t held_tick(struct lock *lock);
+
+/* The lock is gone; text, a sentence, is the lock's from now on. */
+void held_lose(struct lock *lock, char *text);
+
+/* ---- permit.c ---- */
+
+/* The census is known: are there few enough?  Takes what follows. */
+void permit_consider(struct lock *lock);
+
+/* COUNT was answered. */
+void permit_counted(struct lock *lock);
 
 /* ---- flight.c ---- */
 
@@ -187,8 +292,13 @@ void leave_because_rc(struct lock *lock, int rc, const char *what, const char *p
 /* Nothing is left. */
 void leave_done(struct lock *lock);
 
-/* READ_VERSION or LEAVE was answered. */
+/* READ_VERSION, SWEEP, CLAIM or LEAVE was answered. */
 void leave_version_read(struct lock *lock);
+void leave_swept(struct lock *lock);
+void leave_claimed(struct lock *lock);
+
+/* LEAVE was not carried out, or nobody knows. */
+void leave_again(struct lock *lock);
 void leave_answered(struct lock *lock);
 
 #endif

@@ -60,6 +60,17 @@ const char *lockname_path_fault(const char *path)
     return NULL;
 }
 
+const char *lockname_prefix_fault(const char *prefix)
+{
+    if (prefix[0] == '\0')
+        return "is empty";
+    if (strchr(prefix, '/'))
+        return "holds a slash";
+    if (strlen(prefix) > LOCKNAME_PREFIX_MAX)
+        return "is too long: at most 100 bytes";
+    return character_fault(prefix);
+}
+
 char *lockname_resolve(const char *name, const char **fault)
 {
     if (name[0] == '\0') {

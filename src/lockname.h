@@ -28,4 +28,10 @@ const char *lockname_path_fault(const char *path);
  */
 char *lockname_resolve(const char *name, const char **fault);
 
+/* The longest beginning of a contender's name. */
+#define LOCKNAME_PREFIX_MAX 100
+
+/* Why this cannot begin the name of a contender, or NULL. */
+const char *lockname_prefix_fault(const char *prefix);
+
 #endif

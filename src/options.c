@@ -2,6 +2,7 @@
 
 #include <getopt.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,18 +10,32 @@
 #include "clock.h"
 #include "exitcode.h"
 #include "lockname.h"
+#include "usage.h"
+#include "values.h"
 #include "xalloc.h"
 
 #ifndef ZKFLOCK_VERSION
 #define ZKFLOCK_VERSION "unknown"
 #endif
 
-#define DEFAULT_SERVERS "127.0.0.1:2181"
 #define DEFAULT_CONNECT_TIMEOUT (15 * CLOCK_S)
 #define DEFAULT_SESSION_TIMEOUT_MS 15000
 
 /* Options without a short form. */
-enum { OPT_CONNECT_TIMEOUT = 256, OPT_SESSION_TIMEOUT };
+enum {
+    OPT_CONNECT_TIMEOUT = 256,
+    OPT_KILL_AFTER,
+    OPT_LEASE,
+    OPT_LOCK_DELAY,
+    OPT_NO_REENTRY,
+    OPT_NODE_STYLE,
+    OPT_ON_LOST,
+    OPT_PERMITS,
+    OPT_SESSION_TIMEOUT,
+    OPT_SIGNAL,
+    OPT_UNFAIR,
+    OPT_WITH,
+};
 
 static const char short_options[] = "+cE:eFhnoqsuVvw:xz:";
 
@@ -31,57 +46,31 @@ static const struct option long_options[] = {
     {"connect-timeout", required_argument, NULL, OPT_CONNECT_TIMEOUT},
     {"exclusive", no_argument, NULL, 'x'},
     {"help", no_argument, NULL, 'h'},
+    {"kill-after", required_argument, NULL, OPT_KILL_AFTER},
+    {"lease", required_argument, NULL, OPT_LEASE},
+    {"lock-delay", required_argument, NULL, OPT_LOCK_DELAY},
     {"nb", no_argument, NULL, 'n'},
     {"no-fork", no_argument, NULL, 'F'},
+    {"no-reentry", no_argument, NULL, OPT_NO_REENTRY},
+    {"node-style", required_argument, NULL, OPT_NODE_STYLE},
     {"nonblock", no_argument, NULL, 'n'},
     {"nonblocking", no_argument, NULL, 'n'},
+    {"on-lost", required_argument, NULL, OPT_ON_LOST},
+    {"permits", required_argument, NULL, OPT_PERMITS},
     {"quiet", no_argument, NULL, 'q'},
     {"servers", required_argument, NULL, 'z'},
     {"session-timeout", required_argument, NULL, OPT_SESSION_TIMEOUT},
     {"shared", no_argument, NULL, 's'},
+    {"signal", required_argument, NULL, OPT_SIGNAL},
     {"timeout", required_argument, NULL, 'w'},
+    {"unfair", no_argument, NULL, OPT_UNFAIR},
     {"unlock", no_argument, NULL, 'u'},
     {"verbose", no_argument, NULL, 'v'},
     {"version", no_argument, NULL, 'V'},
     {"wait", required_argument, NULL, 'w'},
+    {"with", required_argument, NULL, OPT_WITH},
     {NULL, 0, NULL, 0},
 };
-
-static void print_help(void)
-{
-    fputs("Usage: zkflock [options] LOCK COMMAND [ARG]...\n"
-          "       zkflock [options] LOCK -c 'SHELL COMMAND'\n"
-          "\n"
-          "Runs COMMAND while holding LOCK, a lock kept by a ZooKeeper ensemble: no two\n"
-          "commands run under the same LOCK at the same time, on whichever hosts.\n"
-          "LOCK is a znode path (/app/deploy), or a name: deploy means " LOCKNAME_ROOT "/deploy.\n"
-          "\n"
-          "  -x, -e, --exclusive          take an exclusive lock (the default)\n"
-          "  -n, --nb, --nonblock, --nonblocking\n"
-          "                               give up at once if the lock is not free\n"
-          "  -w, --wait, --timeout TIME   give up after waiting this long for others\n"
-          "  -E, --conflict-exit-code N   exit status when giving up (default 1)\n"
-          "  -c, --command                after LOCK: run one string through the shell\n"
-          "  -z, --servers LIST           HOST:PORT,...[/CHROOT] of the ensemble; else\n"
-          "                               $ZKFLOCK_SERVERS, else " DEFAULT_SERVERS "\n"
-          "      --connect-timeout TIME   give up if no server answers (default 15s)\n"
-          "      --session-timeout TIME   how long the ensemble keeps the place of a client\n"
-          "                               that is silent (default 15s)\n"
-          "  -v, --verbose                tell what happens; twice: ZooKeeper's log too\n"
-          "  -q, --quiet                  tell of failures only\n"
-          "  -h, --help                   print this\n"
-          "  -V, --version                print the version\n"
-          "\n"
-          "TIME is in seconds, 0.5 or 90, or has a unit: 500ms 10s 5m 2h 1d.\n"
-          "COMMAND finds ZKFLOCK_LOCK, ZKFLOCK_NODE and ZKFLOCK_TOKEN in its environment.\n"
-          "\n"
-          "Exit status: the command's, or\n",
-          stdout);
-#define X(name, value, meaning) printf("  %3d  %s\n", (value), (meaning));
-    EXITCODES(X)
-#undef X
-    fputs("\nThe manual, zkflock(1), tells what is guaranteed and when.\n", stdout);
-}
 
 static int usage(void)
 {
@@ -89,49 +78,64 @@ static int usage(void)
     return EXITCODE_USAGE;
 }
 
-/* ---- values ---- */
-
-static int parse_wait(struct options *options, const char *text)
+static int check_kind(struct options *options)
 {
-    if (clock_parse(text, &options->wait))
+    if (options->kind == NAMING_READER && options->naming.style == NAMING_PLAIN)
+        log_error("--shared does not go with --node-style plain, whose names do not tell readers "
+                  "from others; use curator or kazoo");
+    else if (options->permits && options->kind != NAMING_MUTEX)
+        log_error("--permits does not go with --shared or --exclusive: a permit is neither");
+    else if (options->permits && options->unfair)
+        log_error("--permits does not go with --unfair: permits are given out in a queue");
+    else if (options->permits && options->naming.style != NAMING_CURATOR)
+        log_error("--permits does not go with --node-style: semaphores are Curator's");
+    else if (options->unfair && options->kind == NAMING_READER)
+        log_error("--unfair does not go with --shared: without a queue readers would keep writers "
+                  "out for ever");
+    else if (options->unfair && options->naming.style != NAMING_CURATOR)
+        log_error("--unfair does not go with --node-style: all of its kind use one name");
+    else
         return 0;
-    log_error("-w takes a time such as 10, 0.5, 500ms or 5m, not '%s'", text);
     return EXITCODE_USAGE;
 }
 
-static int parse_status(struct options *options, const char *text)
+/*
+ * Times that do not go together.  The lock may have another lease than is asked for here: that is
+ * found out when it is known.
+ */
+static int check_lease(const struct options *options)
 {
-    char *end;
-    long value = strtol(text, &end, 10);
+    int64_t length = options->lease ? options->lease : LEASE_DEFAULT;
+    int64_t delay = options->lease ? options->lock_delay : LEASE_OWN_DELAY;
+    char fault[LEASE_FAULT_SIZE];
 
-    if (*text < '0' || *text > '9' || *end || value > 255) {
-        log_error("-E takes an exit status from 0 to 255, not '%s'", text);
+    if (!lease_fault(length, options->kill_after, delay, fault))
+        return 0;
+    log_error("%s", fault);
+    return EXITCODE_USAGE;
+}
+
+/* The path, to be freed; NULL after a message. */
+static char *lock_named(const char *name)
+{
+    const char *fault;
+    char *path = lockname_resolve(name, &fault);
+
+    /* A name may be a megabyte long. */
+    if (!path)
+        log_error("the LOCK '%.64s%s' %s", name, strlen(name) > 64 ? "..." : "", fault);
+    return path;
+}
+
+static int take_with(struct options *options, const char *name)
+{
+    char *path = lock_named(name);
+
+    if (!path)
         return EXITCODE_USAGE;
-    }
-    options->conflict_status = (int)value;
+    options->with = xreallocarray(options->with, options->with_len + 1, sizeof(options->with[0]));
+    options->with[options->with_len++] = path;
     return 0;
-}
-
-static int parse_bounded(const char *name, const char *text, int64_t least, int64_t most,
-                         int64_t *span)
-{
-    char a[CLOCK_FORMAT_SIZE];
-    char b[CLOCK_FORMAT_SIZE];
-
-    if (clock_parse(text, span) && *span >= least && *span <= most)
-        return 0;
-    log_error("%s takes a time from %s to %s, not '%s'", name, clock_format(least, a),
-              clock_format(most, b), text);
-    return EXITCODE_USAGE;
-}
-
-static int parse_session_timeout(struct options *options, const char *text)
-{
-    int64_t span = 0;
-    int status = parse_bounded("--session-timeout", text, CLOCK_S, 3600 * CLOCK_S, &span);
-
-    options->session_timeout_ms = (int)(span / CLOCK_MS);
-    return status;
 }
 
 /* ---- options ---- */
@@ -147,9 +151,6 @@ static int refuse(int option)
     case 'o':
         log_error("-o, --close is not needed: COMMAND never gets a descriptor of the lock; leave "
                   "the option out");
-        break;
-    case 's':
-        log_error("-s, --shared is not supported by this version; locks are exclusive");
         break;
     case 'u':
         log_error("-u, --unlock is not needed: the lock is given back when COMMAND ends");
@@ -168,22 +169,48 @@ static int take_option(struct options *options, const char **servers, int option
     switch (option) {
     case 'x':
     case 'e':
+        options->kind = NAMING_WRITER; /* as with flock(1), the last of -s and -x counts */
+        return 0;
+    case 's':
+        options->kind = NAMING_READER;
+        return 0;
+    case OPT_PERMITS:
+        return values_permits(options, optarg);
+    case OPT_UNFAIR:
+        options->unfair = true;
         return 0;
     case 'n':
         options->wait = 0;
         return 0;
     case 'w':
-        return parse_wait(options, optarg);
+        return values_wait(options, optarg);
     case 'E':
-        return parse_status(options, optarg);
+        return values_status(options, optarg);
     case 'z':
         *servers = optarg;
         return 0;
     case OPT_CONNECT_TIMEOUT:
-        return parse_bounded("--connect-timeout", optarg, 100 * CLOCK_MS, CLOCK_S * 86400,
-                             &options->connect_timeout);
+        return values_bounded("--connect-timeout", optarg, 100 * CLOCK_MS, CLOCK_S * 86400,
+                              &options->connect_timeout);
+    case OPT_KILL_AFTER:
+        return values_bounded("--kill-after", optarg, 0, CLOCK_S * 3600, &options->kill_after);
+    case OPT_LEASE:
+        return values_bounded("--lease", optarg, CLOCK_S, CLOCK_S * 86400, &options->lease);
+    case OPT_LOCK_DELAY:
+        return values_bounded("--lock-delay", optarg, 0, CLOCK_S * 86400, &options->lock_delay);
+    case OPT_NO_REENTRY:
+        options->reentry = false;
+        return 0;
+    case OPT_NODE_STYLE:
+        return values_node_style(options, optarg);
+    case OPT_ON_LOST:
+        return values_on_lost(options, optarg);
+    case OPT_SIGNAL:
+        return values_signal(options, optarg);
+    case OPT_WITH:
+        return take_with(options, optarg);
     case OPT_SESSION_TIMEOUT:
-        return parse_session_timeout(options, optarg);
+        return values_session_timeout(options, optarg);
     case 'v':
         options->log_level = options->log_level < LOG_LEVEL_INFO ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
         return 0;
@@ -217,20 +244,32 @@ static bool all_digits(const char *text)
     return *text && strspn(text, "0123456789") == strlen(text);
 }
 
+static bool is_named_twice(const struct options *options, size_t with)
+{
+    if (strcmp(options->with[with], options->lock) == 0)
+        return true;
+    for (size_t i = 0; i < with; i++)
+        if (strcmp(options->with[with], options->with[i]) == 0)
+            return true;
+    return false;
+}
+
 static int take_operands(struct options *options, char **words)
 {
     const char *name = words[0];
-    const char *fault;
 
     if (!name) {
         log_error("no LOCK given");
         return usage();
     }
-    options->lock = lockname_resolve(name, &fault);
-    if (!options->lock) {
-        /* A name may be a megabyte long. */
-        log_error("the LOCK '%.64s%s' %s", name, strlen(name) > 64 ? "..." : "", fault);
+    options->lock = lock_named(name);
+    if (!options->lock)
         return EXITCODE_USAGE;
+    for (size_t i = 0; i < options->with_len; i++) {
+        if (is_named_twice(options, i)) {
+            log_error("%s is given twice; --with names further locks", options->with[i]);
+            return EXITCODE_USAGE;
+        }
     }
     words++;
     if (*words && strcmp(*words, "--") == 0)
@@ -264,7 +303,7 @@ static int take_servers(struct options *options, const char *text)
         text = from_environment;
         origin = "$ZKFLOCK_SERVERS";
     }
-    options->servers = servers_parse(text ? text : DEFAULT_SERVERS, &fault);
+    options->servers = servers_parse(text ? text : SERVERS_DEFAULT, &fault);
     if (options->servers)
         return 0;
     log_error("%s: %s", origin, fault);
@@ -282,6 +321,10 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
         .conflict_status = EXITCODE_BUSY,
         .connect_timeout = DEFAULT_CONNECT_TIMEOUT,
         .session_timeout_ms = DEFAULT_SESSION_TIMEOUT_MS,
+        .reentry = true,
+        .kill_after = LEASE_OWN_GRACE,
+        .signal = SIGTERM,
+        .lock_delay = LEASE_OWN_DELAY,
         .log_level = LOG_LEVEL_WARNING,
     };
     *done = false;
@@ -293,7 +336,7 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
             break;
         if (option == 'h' || option == 'V') {
             if (option == 'h')
-                print_help();
+                usage_print();
             else
                 printf("zkflock %s\n", ZKFLOCK_VERSION);
             *done = true;
@@ -301,6 +344,12 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
         }
         status = take_option(options, &servers, option);
     }
+    if (status == 0)
+        status = check_lease(options);
+    if (status == 0)
+        status = check_kind(options);
+    if (status == 0 && options->unfair)
+        options->kind = NAMING_UNFAIR;
     if (status == 0)
         status = take_operands(options, argv + optind);
     if (status == 0)
@@ -312,5 +361,8 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
 void options_release(struct options *options)
 {
     free(options->lock);
+    for (size_t i = 0; i < options->with_len; i++)
+        free(options->with[i]);
+    free(options->with);
     servers_free(options->servers);
 }

@@ -5,13 +5,18 @@
 #define ZKFLOCK_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "lease.h"
 #include "log.h"
+#include "naming.h"
 #include "servers.h"
 
 struct options {
-    char *lock;             /* the znode path of the lock */
+    char *lock;  /* the znode path of the lock */
+    char **with; /* further locks, paths */
+    size_t with_len;
     char **command;         /* argv, ends in NULL */
     char *shell_command[4]; /* what command points to under -c */
     int64_t wait;           /* ns; CLOCK_NEVER: as long as it takes; 0: not at all */
@@ -19,6 +24,16 @@ struct options {
     struct servers *servers;
     int64_t connect_timeout; /* ns */
     int session_timeout_ms;
+    enum naming_kind kind;
+    bool unfair;
+    bool reentry;    /* may use what a zkflock around this one holds, and be used so */
+    int32_t permits; /* 0: a lock */
+    struct naming naming;
+    int64_t lease;      /* ns, of a lock that is made; 0: not asked for */
+    int64_t kill_after; /* ns; LEASE_OWN_GRACE */
+    int64_t lock_delay; /* ns; LEASE_OWN_DELAY */
+    int signal;         /* what ends the command first */
+    enum lease_on_lost on_lost;
     enum log_level log_level;
 };
 

@@ -28,9 +28,27 @@ static bool comes_before(int32_t a_sequence, const char *a, int32_t b_sequence, 
     return a_sequence != b_sequence ? a_sequence < b_sequence : strcmp(a, b) < 0;
 }
 
+bool recipe_is_shared(const char *name)
+{
+    static const char *const marks[] = {"__READ__", "__rlock__"};
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        size_t mark_len = strlen(marks[i]);
+
+        if (len >= mark_len + SEQUENCE_DIGITS &&
+            memcmp(name + len - SEQUENCE_DIGITS - mark_len, marks[i], mark_len) == 0)
+            return true;
+    }
+    return false;
+}
+
 struct recipe_place recipe_place(char *const *children, size_t count, const char *own)
 {
     struct recipe_place place = {0};
+    bool shared = recipe_is_shared(own);
+    bool unfair = strcmp(own, RECIPE_UNFAIR_NAME) == 0;
+    const char *first = NULL;
     int32_t own_sequence;
     int32_t first_sequence = 0;
     int32_t predecessor_sequence = 0;
@@ -43,13 +61,17 @@ struct recipe_place recipe_place(char *const *children, size_t count, const char
 
         if (!recipe_sequence(child, &sequence))
             continue;
-        if (strcmp(child, own) == 0)
+        if (strcmp(child, own) == 0) {
             place.found = true;
-        if (!place.first || comes_before(sequence, child, first_sequence, place.first)) {
-            place.first = child;
+            if (unfair)
+                continue;
+        }
+        if (!first || comes_before(sequence, child, first_sequence, first)) {
+            first = child;
             first_sequence = sequence;
         }
-        if (!comes_before(sequence, child, own_sequence, own))
+        if ((!unfair && !comes_before(sequence, child, own_sequence, own)) ||
+            (shared && recipe_is_shared(child)))
             continue;
         place.ahead++;
         if (!place.predecessor ||
@@ -58,7 +80,56 @@ struct recipe_place recipe_place(char *const *children, size_t count, const char
             predecessor_sequence = sequence;
         }
     }
+    place.predecessor_first = place.predecessor && place.predecessor == first;
     return place;
+}
+
+size_t recipe_contenders(char *const *children, size_t count)
+{
+    size_t contenders = 0;
+    int32_t sequence;
+
+    for (size_t i = 0; i < count; i++)
+        contenders += recipe_sequence(children[i], &sequence);
+    return contenders;
+}
+
+static bool contains(char *const *children, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(children[i], name) == 0)
+            return true;
+    return false;
+}
+
+enum { GUID_DIGITS = 32 };
+
+bool recipe_lists(char *const *children, size_t count, const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+
+    if (!slash)
+        return false;
+
+    const char *name = slash + 1;
+    const char *guid = strncmp(name, "_c_", 3) == 0 ? name + 3 : name;
+
+    /* Without a GUID it may be a namesake. */
+    return strspn(guid, "0123456789abcdef") >= GUID_DIGITS && contains(children, count, name);
+}
+
+bool recipe_is_semaphore(char *const *children, size_t count)
+{
+    return contains(children, count, RECIPE_SEMAPHORE_LEASES);
+}
+
+bool recipe_is_kazoo_semaphore(char *const *children, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(children[i]) == GUID_DIGITS &&
+            strspn(children[i], "0123456789abcdef") == GUID_DIGITS)
+            return true;
+    return false;
 }
 
 static uint32_t departed(struct recipe_census census)

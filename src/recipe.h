@@ -18,16 +18,51 @@
 /* Reads the sequence number that ends a name or path; returns whether there is one. */
 bool recipe_sequence(const char *name, int32_t *sequence);
 
+/*
+ * Whether a contender of that name is content to hold the lock together with others of its kind:
+ * a reader of Curator's or kazoo's.  All others are exclusive.
+ */
+bool recipe_is_shared(const char *name);
+
+/*
+ * The one contender at a time that --unfair lets into a lock: not sequential, so that who comes
+ * first has it.  It looks like the first of all to zkflock, and to Curator's and kazoo's locks.
+ * It may hold the lock only if it finds nobody else there, which keeps the two kinds apart: of two
+ * that come at the same time both see the other, the unfair one goes away and the fair one waits
+ * until it has gone.
+ */
+#define RECIPE_UNFAIR_NAME "unfair__lock__-lock-0000000000"
+
 /* Where a contender stands. The strings belong to the list that was asked about. */
 struct recipe_place {
     bool found;              /* the own name is in the list; the rest holds only then */
-    size_t ahead;            /* contenders before the own one */
-    const char *first;       /* the foremost contender */
-    const char *predecessor; /* the one right before the own, NULL when it is first */
+    size_t ahead;            /* contenders before the own one and not beside it */
+    const char *predecessor; /* the last of these, the one to wait for; NULL: there is none */
+    bool predecessor_first;  /* nobody stands before that one */
 };
 
-/* Finds the place of own, an exclusive contender, among the children of a lock. */
+/*
+ * Finds the place of own among the children of a lock.  An exclusive contender waits for everybody
+ * before it, a shared one for the exclusive ones, so that nobody is overtaken and nobody starves.
+ * The unfair one waits for all others.
+ */
 struct recipe_place recipe_place(char *const *children, size_t count, const char *own);
+
+/* How many of the children are contenders. */
+size_t recipe_contenders(char *const *children, size_t count);
+
+/* Whether the last part of this path is among the children, if it is a name with a GUID. */
+bool recipe_lists(char *const *children, size_t count, const char *path);
+
+/* Where a semaphore keeps its permits and the lock under which they are taken. */
+#define RECIPE_SEMAPHORE_LEASES "leases"
+#define RECIPE_SEMAPHORE_LOCKS "locks"
+
+/* Whether these are the children of a semaphore. */
+bool recipe_is_semaphore(char *const *children, size_t count);
+
+/* Whether one of them is what a kazoo Semaphore makes: a GUID and no more. */
+bool recipe_is_kazoo_semaphore(char *const *children, size_t count);
 
 /* What the Stat of a lock's znode says of its children. */
 struct recipe_census {

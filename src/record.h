@@ -16,6 +16,7 @@
 struct record {
     uint32_t base;    /* departures that are not to be counted, see recipe_vanished() */
     int64_t lease_ms; /* L */
+    int32_t permits;  /* how many may hold it, for the leases of a semaphore; else 0 */
 };
 
 /* Writes the record's text; returns its length, which is below RECORD_SIZE. */

@@ -177,7 +177,7 @@ void request_drop_all(struct session *session)
 void request_fail_all(struct session *session)
 {
     for (struct item *item = session->oldest; item; item = item->newer) {
-        item->event.rc = ZCONNECTIONLOSS;
+        item->event.rc = ZSESSIONEXPIRED;
         item_push(item);
     }
 }
@@ -223,11 +223,14 @@ void session_get(struct session *session, int tag, const char *path, enum sessio
                                  on_data, item));
 }
 
-void session_get_children(struct session *session, int tag, const char *path)
+void session_get_children(struct session *session, int tag, const char *path,
+                          enum session_watch watch)
 {
     struct item *item = request_new(session, tag);
 
-    request_sent(item, zoo_aget_children2(session->handle, path, 0, on_children, item));
+    request_sent(item, zoo_awget_children2(session->handle, path,
+                                           watch == SESSION_SET_WATCH ? session_on_watch : NULL,
+                                           session, on_children, item));
 }
 
 void session_exists(struct session *session, int tag, const char *path)
@@ -258,10 +261,20 @@ void session_sync(struct session *session, int tag, const char *path)
     request_sent(item, zoo_async(session->handle, path, on_string, item));
 }
 
+/*
+ * zoo_amulti() of an expired session frees what it has not initialised, and under a chroot what it
+ * has freed before; so it is only called with contact.  It takes a loss of contact, another
+ * connection and its refusal to get from there to an expired session.
+ */
 void session_multi(struct session *session, int tag, const zoo_op_t *ops, int count)
 {
     struct item *item = request_new(session, tag);
 
+    if (zoo_state(session->handle) != ZOO_CONNECTED_STATE) {
+        session_note_disconnected(session);
+        finish(item, ZCONNECTIONLOSS, NULL);
+        return;
+    }
     item->results = xcalloc((size_t)count, sizeof(item->results[0]));
     item->results_len = count;
     request_sent(item, zoo_amulti(session->handle, count, ops, item->results, on_void, item));

@@ -277,6 +277,63 @@ int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char
     return 0;
 }
 
+char *servers_export_addresses(const struct servers *servers)
+{
+    char *line = xstrdup("");
+
+    for (size_t i = 0; i < servers->addresses_len; i++) {
+        char *longer = xasprintf("%s%s%s", line, i ? " " : "", servers->addresses[i]);
+
+        free(line);
+        line = longer;
+    }
+    return line;
+}
+
+void servers_import_addresses(struct servers *servers, const char *line)
+{
+    while (*line) {
+        size_t len = strcspn(line, " ");
+
+        servers->addresses = xreallocarray(servers->addresses, servers->addresses_len + 1,
+                                           sizeof(servers->addresses[0]));
+        servers->addresses[servers->addresses_len++] = xstrndup(line, len);
+        line += len + (line[len] == ' ');
+    }
+}
+
+const char *servers_chroot(const struct servers *servers)
+{
+    return servers->chroot;
+}
+
+static bool has_address(const struct servers *servers, const char *address, size_t len)
+{
+    for (size_t i = 0; i < servers->addresses_len; i++)
+        if (strlen(servers->addresses[i]) == len &&
+            memcmp(servers->addresses[i], address, len) == 0)
+            return true;
+    return false;
+}
+
+bool servers_same_place(const struct servers *servers, const char *path, const char *addresses,
+                        const char *other_path)
+{
+    size_t chroot_len = strlen(servers->chroot);
+
+    if (strncmp(other_path, servers->chroot, chroot_len) != 0 ||
+        strcmp(other_path + chroot_len, path) != 0)
+        return false;
+    while (*addresses) {
+        size_t len = strcspn(addresses, " ");
+
+        if (has_address(servers, addresses, len))
+            return true;
+        addresses += len + (addresses[len] == ' ');
+    }
+    return false;
+}
+
 char *servers_connect_string(const struct servers *servers, unsigned int attempt)
 {
     size_t count = servers->addresses_len;

@@ -8,9 +8,11 @@
 #ifndef ZKFLOCK_SERVERS_H
 #define ZKFLOCK_SERVERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SERVERS_DEFAULT_PORT 2181
+#define SERVERS_DEFAULT "127.0.0.1:2181"
 
 struct servers;
 
@@ -36,6 +38,24 @@ int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char
  * list turned by attempt places so that each attempt starts with another server; to be freed.
  */
 char *servers_connect_string(const struct servers *servers, unsigned int attempt);
+
+/*
+ * The resolved addresses as one line of text, to be freed, and back: for another process that has
+ * parsed the same text but not resolved it.
+ */
+char *servers_export_addresses(const struct servers *servers);
+void servers_import_addresses(struct servers *servers, const char *line);
+
+/* "" where there is none, else it begins with a slash. */
+const char *servers_chroot(const struct servers *servers);
+
+/*
+ * Whether a path below the own chroot is the same znode as another's path, its chroot included,
+ * where that one's servers have these addresses (a line of servers_export_addresses()): one address
+ * in common makes it the same ensemble.
+ */
+bool servers_same_place(const struct servers *servers, const char *path, const char *addresses,
+                        const char *other_path);
 
 /* How many addresses were found. */
 unsigned int servers_count(const struct servers *servers);

@@ -24,7 +24,8 @@
 bool session_rc_unknown(int rc)
 {
     return rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT || rc == ZSESSIONEXPIRED ||
-           rc == ZCLOSING || rc == ZINVALIDSTATE || rc == ZSESSIONMOVED;
+           rc == ZCLOSING || rc == ZINVALIDSTATE || rc == ZSESSIONMOVED ||
+           rc == ZRUNTIMEINCONSISTENCY;
 }
 
 /* ---- in the library's threads ---- */
@@ -99,10 +100,16 @@ static int connect_attempt(struct session *session)
     unsigned int round = session->attempt / servers_count(session->servers);
     int64_t longest = session->timeout_ms * CLOCK_MS * 2 / 3;
     int64_t patience = FIRST_PATIENCE << (round > 10 ? 10 : round);
+    clientid_t resumed;
 
     log_debug("connecting to %s", list);
     atomic_store(&log_session, session);
-    session->handle = zookeeper_init2(list, on_session, session->timeout_ms, NULL, session,
+    if (session->resumed.id) {
+        resumed.client_id = session->resumed.id;
+        memcpy(resumed.passwd, session->resumed.password, sizeof(resumed.passwd));
+    }
+    session->handle = zookeeper_init2(list, on_session, session->timeout_ms,
+                                      session->resumed.id ? &resumed : NULL, session,
                                       ZOO_NO_LOG_CLIENTENV, on_log);
     /* Only literals are given to it, which need no looking up again on every turn of its loop. */
     if (session->handle)
@@ -117,11 +124,18 @@ static int connect_attempt(struct session *session)
 
 struct session *session_open(const struct servers *servers, int timeout_ms)
 {
+    return session_resume(servers, timeout_ms, &(struct session_identity){0});
+}
+
+struct session *session_resume(const struct servers *servers, int timeout_ms,
+                               const struct session_identity *identity)
+{
     struct session *session = xcalloc(1, sizeof(*session));
 
     mallopt(M_ARENA_MAX, 1); /* else each of the library's threads gets one of its own */
     session->servers = servers;
     session->timeout_ms = timeout_ms;
+    session->resumed = *identity;
     session->disconnected_since = clock_now();
     session->tail = &session->head;
     pthread_mutex_init(&session->mutex, NULL);
@@ -129,6 +143,7 @@ struct session *session_open(const struct servers *servers, int timeout_ms)
     zoo_set_debug_level(log_get_level() >= LOG_LEVEL_DEBUG ? ZOO_LOG_LEVEL_INFO
                                                            : ZOO_LOG_LEVEL_ERROR);
     zoo_deterministic_conn_order(1); /* servers.c has shuffled them */
+    failover_init(&session->failover);
     if (session->event_fd < 0 || connect_attempt(session) < 0) {
         int error = errno;
 
@@ -156,6 +171,7 @@ void session_reopen(struct session *session)
 {
     drop_handle(session);
     request_drop_all(session);
+    session->resumed = (struct session_identity){0};
     session->established = session->connected = false;
     session->attempt = 0;
     session->disconnected_since = clock_now();
@@ -196,9 +212,39 @@ int session_timeout_ms(const struct session *session)
     return session->established ? zoo_recv_timeout(session->handle) : session->timeout_ms;
 }
 
+bool session_alive(const struct session *session)
+{
+    return session->established ||
+           (session->handle && zoo_state(session->handle) == ZOO_CONNECTED_STATE);
+}
+
 int64_t session_id(const struct session *session)
 {
     return session->established ? zoo_client_id(session->handle)->client_id : 0;
+}
+
+void session_turn(struct session *session)
+{
+    session_note_disconnected(session); /* the event of it follows */
+    failover_leave(&session->failover, session->handle);
+}
+
+struct session_identity session_identity(const struct session *session)
+{
+    struct session_identity identity = {0};
+
+    if (session->established) {
+        const clientid_t *id = zoo_client_id(session->handle);
+
+        identity.id = id->client_id;
+        memcpy(identity.password, id->passwd, sizeof(identity.password));
+    }
+    return identity;
+}
+
+void session_set_patience(struct session *session, int64_t patience)
+{
+    session->failover.patience = patience;
 }
 
 const char *session_trouble(struct session *session, char *buf, size_t size)
@@ -211,6 +257,13 @@ const char *session_trouble(struct session *session, char *buf, size_t size)
 
 /* ---- events, for the owner ---- */
 
+void session_note_disconnected(struct session *session)
+{
+    if (session->connected)
+        session->disconnected_since = clock_now();
+    session->connected = false;
+}
+
 /* Returns whether the owner is to hear of it. */
 static bool note(struct session *session, struct item *item)
 {
@@ -220,9 +273,7 @@ static bool note(struct session *session, struct item *item)
         return true;
     case SESSION_DISCONNECTED:
     case SESSION_EXPIRED:
-        if (session->connected)
-            session->disconnected_since = clock_now();
-        session->connected = false;
+        session_note_disconnected(session);
         return session->established;
     case SESSION_WATCH:
         return true;
@@ -262,12 +313,18 @@ int64_t session_tick(struct session *session)
 
     if (!session->established) {
         /* A session that the library has just been given is met in the queue, not lost here. */
-        if (now >= session->attempt_until && zoo_state(session->handle) != ZOO_CONNECTED_STATE) {
+        if (now >= session->attempt_until && !session_alive(session)) {
             drop_handle(session);
             request_fail_all(session);
             connect_attempt(session); /* a failure is tried again and told by session_trouble() */
         }
         return session->attempt_until;
     }
-    return session->connected ? request_accompany(session) : CLOCK_NEVER;
+    if (!session->connected || !session->oldest)
+        return CLOCK_NEVER;
+    /* The companion may fail at once, and the request with it. */
+    return clock_earlier(request_accompany(session),
+                         session->oldest ? failover_tick(&session->failover, session->handle,
+                                                         session->oldest->event.sent)
+                                         : CLOCK_NEVER);
 }

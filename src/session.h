@@ -68,6 +68,19 @@ bool session_rc_unknown(int rc);
  */
 struct session *session_open(const struct servers *servers, int timeout_ms);
 
+/* What it takes to go on with a session in another process: a secret. */
+struct session_identity {
+    int64_t id; /* 0: there is none */
+    char password[16];
+};
+
+/* The session's identity, once there was contact. */
+struct session_identity session_identity(const struct session *session);
+
+/* The same for a session whose process has died; it expires as any other does, if it has not. */
+struct session *session_resume(const struct servers *servers, int timeout_ms,
+                               const struct session_identity *identity);
+
 /*
  * Begins a new session in the place of one that expired.  Requests under way are never answered,
  * watches are gone, and what the last event pointed to stays until the next one is taken.
@@ -89,6 +102,15 @@ bool session_next_event(struct session *session, struct session_event *event);
  */
 int64_t session_tick(struct session *session);
 
+/*
+ * How long a request may go without an answer before the session moves to another server, ns.  The
+ * library itself would wait for two thirds of the session timeout.
+ */
+void session_set_patience(struct session *session, int64_t patience);
+
+/* Turns to another server: this one is not to be trusted. */
+void session_turn(struct session *session);
+
 /* Whether there is contact now, as far as is known; since when there is not, otherwise. */
 bool session_connected(const struct session *session);
 int64_t session_disconnected_since(const struct session *session);
@@ -99,17 +121,23 @@ int session_timeout_ms(const struct session *session);
 /* The session's id; 0 until there was contact. */
 int64_t session_id(const struct session *session);
 
+/* Whether there is a session, be it that the event of it is still under way. */
+bool session_alive(const struct session *session);
+
 /* What last went wrong with a server, in words ("Connection refused"), or NULL.  Any time. */
 const char *session_trouble(struct session *session, char *buf, size_t size);
 
 /* Requests.  Paths and data are copied; mode is one of the library's, ZOO_PERSISTENT and so on. */
 void session_create(struct session *session, int tag, const char *path, const char *data, int mode);
 void session_get(struct session *session, int tag, const char *path, enum session_watch watch);
-void session_get_children(struct session *session, int tag, const char *path);
+void session_get_children(struct session *session, int tag, const char *path,
+                          enum session_watch watch);
 void session_exists(struct session *session, int tag, const char *path);
 void session_set(struct session *session, int tag, const char *path, const char *data);
 void session_delete(struct session *session, int tag, const char *path);
 void session_sync(struct session *session, int tag, const char *path);
+
+/* Not before there is contact: it is answered with a loss of contact then. */
 void session_multi(struct session *session, int tag, const zoo_op_t *ops, int count);
 
 /*

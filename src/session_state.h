@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "failover.h"
 #include "session.h"
 
 /*
@@ -44,6 +45,8 @@ struct session {
     bool established;      /* there was contact, so the library keeps the session */
     int64_t attempt_until; /* when to turn to another server */
     int64_t last_companion;
+    struct session_identity resumed; /* the session to go on with; id 0: none */
+    struct failover failover;
 };
 
 /* An empty event; item_push() hands it over to the owner.  Any thread. */
@@ -68,7 +71,13 @@ int64_t request_accompany(struct session *session);
 /* An armed watcher, for request.c: what it hears becomes SESSION_WATCH. */
 void session_on_watch(zhandle_t *handle, int type, int state, const char *path, void *context);
 
-/* For when the library's threads have ended: forgets all requests under way, or answers them. */
+/* What was learnt of a loss of contact, maybe before the event of it. */
+void session_note_disconnected(struct session *session);
+
+/*
+ * For when the library's threads have ended: forgets all requests under way, or answers them with
+ * ZSESSIONEXPIRED.
+ */
 void request_drop_all(struct session *session);
 void request_fail_all(struct session *session);
 

@@ -28,8 +28,8 @@ bool signals_stop(int number)
     return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
 }
 
-/* What a terminal sends, it sends to the command too, which is in the same process group. */
-bool signals_to_forward(const struct signals_received *received)
+/* What a terminal sends, it sends to the command too, once that is in the same process group. */
+bool signals_to_forward(const struct signals_received *received, bool in_group)
 {
     switch (received->number) {
     case SIGINT:
@@ -38,7 +38,7 @@ bool signals_to_forward(const struct signals_received *received)
     case SIGTSTP:
     case SIGCONT:
     case SIGWINCH:
-        return !received->from_terminal;
+        return !(received->from_terminal && in_group);
     case SIGTTIN:
     case SIGTTOU:
         return false;

@@ -7,7 +7,8 @@
 
 void step_make_parents(struct lock *lock)
 {
-    const struct record fresh = {.base = 0, .lease_ms = lock->record.lease_ms};
+    const struct record fresh = {
+        .base = 0, .lease_ms = lock->record.lease_ms, .permits = lock->terms.permits};
     unsigned int depth = 0;
     char text[RECORD_SIZE];
 
@@ -18,24 +19,35 @@ void step_make_parents(struct lock *lock)
     for (const char *p = strchr(lock->path + 1, '/'); p; p = strchr(p + 1, '/')) {
         char *ancestor = xstrndup(lock->path, (size_t)(p - lock->path));
 
-        session_create(lock->session, TAG_ANCESTOR, ancestor, "", ZOO_PERSISTENT);
+        session_create(lock->session, lock_tag(lock, TAG_ANCESTOR), ancestor, "", ZOO_PERSISTENT);
         free(ancestor);
     }
-    session_create(lock->session, TAG_ANCESTOR, lock->path, text, ZOO_PERSISTENT);
+    session_create(lock->session, lock_tag(lock, TAG_ANCESTOR), lock->path, text, ZOO_PERSISTENT);
+}
+
+static bool is_shared(const struct lock *lock)
+{
+    return lock->terms.kind == NAMING_READER;
 }
 
 void step_join(struct lock *lock)
 {
-    char *own = xasprintf("%s/_c_%s-lock-", lock->path, lock->guid);
+    char *name = naming_name(&lock->terms.naming, lock->terms.kind, lock->guid);
+    char *own = xasprintf("%s/%s", lock->path, name);
 
     lock->phase = LOCK_JOINING;
-    flight_take_off(lock, STEP_JOIN, 2);
+    flight_take_off(lock, STEP_JOIN, lock->terms.above ? 3 : 2);
     lock->proof_sent = lock->sent;
     lock->waited = false;
-    session_create(lock->session, TAG_CREATE, own, contender_encode(CONTENDER_WAITING),
-                   ZOO_EPHEMERAL_SEQUENTIAL);
-    session_get(lock->session, TAG_PARENT, lock->path, SESSION_NO_WATCH);
+    session_create(lock->session, lock_tag(lock, TAG_CREATE), own,
+                   contender_encode(CONTENDER_WAITING, is_shared(lock)),
+                   lock->terms.kind == NAMING_UNFAIR ? ZOO_EPHEMERAL : ZOO_EPHEMERAL_SEQUENTIAL);
+    session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
+    if (lock->terms.above)
+        session_get_children(lock->session, lock_tag(lock, TAG_ABOVE), lock->terms.above,
+                             SESSION_NO_WATCH);
     free(own);
+    free(name);
 }
 
 /* A create whose answer was lost: the sync makes whichever server we are at now know of it. */
@@ -43,32 +55,77 @@ void step_find(struct lock *lock)
 {
     flight_take_off(lock, STEP_FIND, 3);
     lock->waited = true;
-    session_sync(lock->session, TAG_SYNC, lock->path);
-    session_get_children(lock->session, TAG_CHILDREN, lock->path);
-    session_get(lock->session, TAG_PARENT, lock->path, SESSION_NO_WATCH);
+    session_sync(lock->session, lock_tag(lock, TAG_SYNC), lock->path);
+    session_get_children(lock->session, lock_tag(lock, TAG_CHILDREN), lock->path, SESSION_NO_WATCH);
+    session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
+}
+
+void step_sweep(struct lock *lock)
+{
+    zoo_op_t op;
+
+    zoo_check_op_init(&op, lock->path, -1);
+    flight_take_off(lock, STEP_SWEEP, 3);
+    session_multi(lock->session, lock_tag(lock, TAG_MULTI), &op, 1);
+    session_get_children(lock->session, lock_tag(lock, TAG_CHILDREN), lock->path, SESSION_NO_WATCH);
+    session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
+}
+
+void step_claim(struct lock *lock)
+{
+    flight_take_off(lock, STEP_CLAIM, 2);
+    /* In this order: whose it is must not be older than the version that goes with its deletion. */
+    session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
+    session_exists(lock->session, lock_tag(lock, TAG_OWN), lock->node);
 }
 
 void step_list(struct lock *lock)
 {
     flight_take_off(lock, STEP_LIST, 3);
-    session_exists(lock->session, TAG_OWN, lock->node);
     /* In this order: the list may be older than what the get shows, but not newer. */
-    session_get_children(lock->session, TAG_CHILDREN, lock->path);
-    session_get(lock->session, TAG_PARENT, lock->path, SESSION_NO_WATCH);
+    session_get_children(lock->session, lock_tag(lock, TAG_CHILDREN), lock->path, SESSION_NO_WATCH);
+    session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
+    /* Last, so that a znode of the same name but another's is not deleted with that version. */
+    session_exists(lock->session, lock_tag(lock, TAG_OWN), lock->node);
+}
+
+/* The list is for its watch; the Stat that is read behind it is not older. */
+void step_count(struct lock *lock)
+{
+    flight_take_off(lock, STEP_COUNT, 2);
+    session_get_children(lock->session, lock_tag(lock, TAG_CHILDREN), lock->path,
+                         SESSION_SET_WATCH);
+    session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
 }
 
 void step_watch(struct lock *lock)
 {
     flight_take_off(lock, STEP_WATCH, 1);
-    session_get(lock->session, TAG_PREDECESSOR, lock->predecessor, SESSION_SET_WATCH);
+    session_get(lock->session, lock_tag(lock, TAG_PREDECESSOR), lock->predecessor,
+                SESSION_SET_WATCH);
+}
+
+void step_verify(struct lock *lock)
+{
+    zoo_op_t op;
+
+    zoo_check_op_init(&op, lock->predecessor, -1);
+    flight_take_off(lock, STEP_VERIFY, 1);
+    session_multi(lock->session, lock_tag(lock, TAG_MULTI), &op, 1);
 }
 
 void step_prove(struct lock *lock)
 {
     flight_take_off(lock, STEP_PROVE, 2);
     lock->proof_sent = lock->sent;
-    session_set(lock->session, TAG_OWN, lock->node, contender_encode(CONTENDER_HELD));
-    session_get(lock->session, TAG_PARENT, lock->path, SESSION_NO_WATCH);
+    step_mark_held(lock, TAG_OWN);
+    session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
+}
+
+void step_mark_held(struct lock *lock, enum tag tag)
+{
+    session_set(lock->session, lock_tag(lock, tag), lock->node,
+                contender_encode(CONTENDER_HELD, is_shared(lock)));
 }
 
 /* Each set, to the same bytes, adds one to the version and so takes one off the count. */
@@ -80,19 +137,21 @@ void step_square(struct lock *lock, uint32_t count)
 
     if (count > LOCK_SQUARE_MAX)
         count = LOCK_SQUARE_MAX;
+    lock->squaring = count;
     zoo_check_op_init(&ops[0], lock->path, lock->census.version);
     zoo_check_op_init(&ops[1], lock->node, -1);
     for (uint32_t i = 0; i < count; i++)
         zoo_set_op_init(&ops[2 + i], lock->path, text, len, -1, NULL);
     flight_take_off(lock, STEP_SQUARE, 1);
     lock->proof_sent = lock->sent;
-    session_multi(lock->session, TAG_MULTI, ops, (int)(2 + count));
+    session_multi(lock->session, lock_tag(lock, TAG_MULTI), ops, (int)(2 + count));
 }
 
 void step_adopt(struct lock *lock)
 {
     const struct record adopted = {.base = recipe_base_for_adoption(lock->census),
-                                   .lease_ms = lock->record.lease_ms};
+                                   .lease_ms = lock->record.lease_ms,
+                                   .permits = lock->terms.permits};
     zoo_op_t ops[2];
     char text[RECORD_SIZE];
     int len = (int)record_encode(&adopted, text);
@@ -102,28 +161,40 @@ void step_adopt(struct lock *lock)
     lock->record = adopted;
     flight_take_off(lock, STEP_ADOPT, 1);
     lock->proof_sent = lock->sent;
-    session_multi(lock->session, TAG_MULTI, ops, 2);
+    session_multi(lock->session, lock_tag(lock, TAG_MULTI), ops, 2);
 }
 
 void step_read_version(struct lock *lock)
 {
     flight_take_off(lock, STEP_READ_VERSION, 1);
-    session_get(lock->session, TAG_PARENT, lock->path, SESSION_NO_WATCH);
+    session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
 }
 
-void step_leave(struct lock *lock)
+static void delete_own(struct lock *lock, enum step step)
 {
     zoo_op_t ops[2];
     char text[RECORD_SIZE];
     int len = (int)record_encode(&lock->record, text);
-    int version = ++lock->leave_tries > LOCK_LEAVE_CAUTIOUSLY ? -1 : lock->census.version;
+    /* A name without the GUID may be another's by now: never without a version. */
+    bool cautiously = ++lock->leave_tries <= LOCK_LEAVE_CAUTIOUSLY || !lock_knows_own(lock);
+    int version = cautiously ? lock->census.version : -1;
 
-    flight_take_off(lock, STEP_LEAVE, 1);
+    flight_take_off(lock, step, 1);
     if (lock->record_state != RECORD_OURS) {
-        session_delete(lock->session, TAG_DELETE, lock->node);
+        session_delete(lock->session, lock_tag(lock, TAG_DELETE), lock->node);
         return;
     }
     zoo_set_op_init(&ops[0], lock->path, text, len, version, NULL);
     zoo_delete_op_init(&ops[1], lock->node, -1);
-    session_multi(lock->session, TAG_MULTI, ops, 2);
+    session_multi(lock->session, lock_tag(lock, TAG_MULTI), ops, 2);
+}
+
+void step_leave(struct lock *lock)
+{
+    delete_own(lock, STEP_LEAVE);
+}
+
+void step_back_off(struct lock *lock)
+{
+    delete_own(lock, STEP_BACK_OFF);
 }

@@ -44,6 +44,28 @@ static pid_t parent_of(pid_t pid)
     return name_end && strlen(name_end) > 4 ? (pid_t)strtol(name_end + 4, NULL, 10) : 0;
 }
 
+/*
+ * Descriptors put by, for /proc, a file in it and a pidfd: others may have taken the last ones by
+ * the time when a command has to be ended.
+ */
+static int reserve[3] = {-1, -1, -1};
+
+void tree_reserve(void)
+{
+    for (size_t i = 0; i < sizeof(reserve) / sizeof(reserve[0]); i++)
+        if (reserve[i] < 0)
+            reserve[i] = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void release_reserve(void)
+{
+    for (size_t i = 0; i < sizeof(reserve) / sizeof(reserve[0]); i++) {
+        if (reserve[i] >= 0)
+            close(reserve[i]);
+        reserve[i] = -1;
+    }
+}
+
 /* All processes of the machine that can be seen; NULL without memory or /proc. */
 static struct process *list_processes(size_t *count)
 {
@@ -76,19 +98,29 @@ static struct process *list_processes(size_t *count)
 }
 
 struct tree {
-    struct process *list;
+    struct process *list; /* by pid */
     size_t count;
     pid_t root;
 };
 
+static int by_pid(const void *a, const void *b)
+{
+    const struct process *x = a;
+    const struct process *y = b;
+
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
 static bool is_member(const struct tree *tree, pid_t pid)
 {
+    const struct process key = {.pid = pid};
+    const struct process *found = NULL;
+
     if (pid == tree->root)
         return true;
-    for (size_t i = 0; i < tree->count; i++)
-        if (tree->list[i].ours && tree->list[i].pid == pid)
-            return true;
-    return false;
+    if (tree->count > 0)
+        found = bsearch(&key, tree->list, tree->count, sizeof(key), by_pid);
+    return found && found->ours;
 }
 
 /* Marks what descends from the root; a pass for each generation. */
@@ -96,6 +128,8 @@ static void mark_descendants(const struct tree *tree)
 {
     bool changed = true;
 
+    if (tree->count > 0)
+        qsort(tree->list, tree->count, sizeof(tree->list[0]), by_pid);
     while (changed) {
         changed = false;
         for (size_t i = 0; i < tree->count; i++) {
@@ -126,27 +160,46 @@ static bool send_signal(const struct tree *tree, pid_t pid, int signal)
     return sent;
 }
 
-size_t tree_signal(int signal)
+bool tree_visible(void)
+{
+    return parent_of(getpid()) > 0;
+}
+
+size_t tree_signal(int signal, pid_t child)
 {
     struct tree tree = {.root = getpid()};
     size_t sent = 0;
 
+    release_reserve();
     tree.list = list_processes(&tree.count);
     mark_descendants(&tree);
     for (size_t i = 0; i < tree.count; i++)
         if (tree.list[i].ours)
             sent += send_signal(&tree, tree.list[i].pid, signal);
     free(tree.list);
+    tree_reserve();
+    if (sent == 0 && child > 0)
+        sent = kill(child, signal) == 0;
     return sent;
 }
 
-bool tree_kill(void)
+bool tree_kill(pid_t *child)
 {
     pid_t pid;
 
-    tree_signal(SIGKILL);
+    tree_signal(SIGKILL, *child);
     do {
         pid = waitpid(-1, NULL, WNOHANG);
+        if (pid == *child)
+            *child = 0;
     } while (pid > 0 || (pid < 0 && errno == EINTR));
     return pid < 0 && errno == ECHILD;
+}
+
+int64_t tree_kill_pause(unsigned int *round)
+{
+    unsigned int doublings = *round < 6 ? *round : 6;
+
+    (*round)++;
+    return (5 * CLOCK_MS) << doublings;
 }

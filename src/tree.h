@@ -9,23 +9,32 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "clock.h"
 
-/* Between two calls of tree_kill(): a tree that forks while it is killed takes several. */
-#define TREE_KILL_ROUND (5 * CLOCK_MS)
+/* Puts descriptors by for the calls below, close-on-exec; for each process that is to make them. */
+void tree_reserve(void);
+
+/* Whether /proc can be read, without which descendants are not found. */
+bool tree_visible(void);
 
 /*
  * Sends a signal to every descendant.  Goes through /proc; each process is addressed by a pidfd, so
- * that no number that was reused is hit.  Returns how many were signalled.
+ * that no number that was reused is hit.  Where /proc shows none (there may be no descriptor or
+ * memory left to read it with), child is signalled, a child that was not reaped yet; 0: there is
+ * none.  Returns how many were signalled.
  */
-size_t tree_signal(int signal);
+size_t tree_signal(int signal, pid_t child);
 
 /*
- * Kills every descendant and reaps what can be reaped.  Returns whether none is left; else call
- * again soon, since a process that is being killed may have forked, and orphans take a moment to
- * arrive.
+ * Kills every descendant and reaps what can be reaped; *child as above, 0 once it is.  Returns
+ * whether none is left; else to be called again after tree_kill_pause(), since a process that is
+ * being killed may have forked, and orphans take a moment to arrive.
  */
-bool tree_kill(void);
+bool tree_kill(pid_t *child);
+
+/* How long to wait before the next round, ns; grows from 5 ms.  *round counts from 0. */
+int64_t tree_kill_pause(unsigned int *round);
 
 #endif

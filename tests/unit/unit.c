@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "contender.h"
+#include "lease.h"
 #include "lockname.h"
 #include "recipe.h"
 #include "record.h"
@@ -137,19 +138,174 @@ static void test_place(void)
 
     CHECK("last", place.found && place.ahead == 3);
     CHECK("last", strcmp(place.predecessor, "_c_0000-lock-0000000011") == 0);
-    CHECK("last", strcmp(place.first, "mylock0000000003") == 0);
+    CHECK("last", !place.predecessor_first);
 
     place = recipe_place(children, count, "mylock0000000003");
     CHECK("equal numbers go by name", place.found && place.ahead == 0 && !place.predecessor);
     place = recipe_place(children, count, "x-0000000003");
-    CHECK("equal numbers go by name",
-          place.ahead == 1 && strcmp(place.predecessor, "mylock0000000003") == 0);
+    CHECK("equal numbers go by name", place.ahead == 1 &&
+                                          strcmp(place.predecessor, "mylock0000000003") == 0 &&
+                                          place.predecessor_first);
     place = recipe_place(children, count, "_c_eeee-lock-0000000012");
     CHECK("not in the list", !place.found);
     place = recipe_place(children, count, "config");
     CHECK("no contender", !place.found);
     place = recipe_place(NULL, 0, "x-0000000003");
     CHECK("empty list", !place.found && place.ahead == 0);
+}
+
+static void test_shared(void)
+{
+    char *const children[] = {
+        (char *)"_c_aa-__READ__0000000001", (char *)"_c_bb-__READ__0000000002",
+        (char *)"_c_cc-__WRIT__0000000003", (char *)"_c_dd-__READ__0000000004",
+        (char *)"ee__rlock__0000000005",    (char *)"_c_ff-lock-0000000006",
+    };
+    struct recipe_place place;
+
+    CHECK("curator", recipe_is_shared("_c_aa-__READ__0000000001"));
+    CHECK("kazoo", recipe_is_shared("ee__rlock__0000000005"));
+    CHECK("writer", !recipe_is_shared("_c_cc-__WRIT__0000000003"));
+    CHECK("mark elsewhere", !recipe_is_shared("__READ__-lock-0000000003"));
+    CHECK("short", !recipe_is_shared("READ__0000000003"));
+
+    place = recipe_place(children, 6, children[1]);
+    CHECK("beside a reader", place.found && !place.predecessor && place.ahead == 0);
+    place = recipe_place(children, 6, children[2]);
+    CHECK("writer behind readers",
+          place.ahead == 2 && place.predecessor == children[1] && !place.predecessor_first);
+    place = recipe_place(children, 6, children[3]);
+    CHECK("reader behind a writer",
+          place.ahead == 1 && place.predecessor == children[2] && !place.predecessor_first);
+    place = recipe_place(children, 6, children[4]);
+    CHECK("past another reader", place.ahead == 1 && place.predecessor == children[2]);
+    place = recipe_place(children, 6, children[5]);
+    CHECK("writer last", place.ahead == 5 && place.predecessor == children[4]);
+    place = recipe_place(children + 2, 4, children[4]);
+    CHECK("the writer is first", place.predecessor == children[2] && place.predecessor_first);
+}
+
+/* ---- names as hostile as they come ---- */
+
+enum { FUZZ_CHILDREN = 12, FUZZ_ROUNDS = 20000 };
+
+static uint32_t fuzz_state = 1;
+
+/* The same numbers in every run. */
+static uint32_t fuzz_below(uint32_t bound)
+{
+    fuzz_state = fuzz_state * 1664525 + 1013904223;
+    return (fuzz_state >> 8) % bound;
+}
+
+static void fuzz_name(char name[64])
+{
+    static const char *const parts[] = {"_c_",  "lock-",     "__READ__",   "__rlock__", "x",
+                                        "-",    "0",         "9",          "\xff",      "00000",
+                                        "\x1b", "000000000", "2147483647", "4294967296"};
+    size_t len = 0;
+
+    for (uint32_t i = fuzz_below(5); i > 0; i--)
+        len +=
+            (size_t)sprintf(name + len, "%s", parts[fuzz_below(sizeof(parts) / sizeof(parts[0]))]);
+    if (fuzz_below(2))
+        sprintf(name + len, "%010u", fuzz_below(6));
+    else
+        name[len] = '\0';
+}
+
+/* By the plainest of means: who stands before own, and who is the last of them. */
+static void check_place(char *const *children, const char *own)
+{
+    struct recipe_place place = recipe_place(children, FUZZ_CHILDREN, own);
+    const char *last = NULL;
+    size_t ahead = 0;
+    int32_t last_n = 0;
+    int32_t own_n;
+    int32_t n;
+
+    if (!recipe_sequence(own, &own_n)) {
+        CHECK(own, !place.found && !place.predecessor);
+        return;
+    }
+    for (size_t i = 0; i < FUZZ_CHILDREN; i++) {
+        const char *child = children[i];
+
+        if (!recipe_sequence(child, &n) || (recipe_is_shared(own) && recipe_is_shared(child)) ||
+            n > own_n || (n == own_n && strcmp(child, own) >= 0))
+            continue;
+        ahead++;
+        if (!last || n > last_n || (n == last_n && strcmp(child, last) > 0)) {
+            last = child;
+            last_n = n;
+        }
+    }
+    CHECK(own, place.found && place.ahead == ahead);
+    CHECK(own, (place.predecessor == NULL) == (last == NULL) &&
+                   (!last || strcmp(place.predecessor, last) == 0));
+}
+
+static void test_fuzzed_names(void)
+{
+    char names[FUZZ_CHILDREN][64];
+    char *children[FUZZ_CHILDREN];
+
+    for (int round = 0; round < FUZZ_ROUNDS; round++) {
+        for (size_t i = 0; i < FUZZ_CHILDREN; i++) {
+            fuzz_name(names[i]);
+            children[i] = names[i];
+        }
+        check_place(children, names[fuzz_below(FUZZ_CHILDREN)]);
+        recipe_contenders(children, FUZZ_CHILDREN);
+        recipe_is_semaphore(children, FUZZ_CHILDREN);
+        recipe_is_kazoo_semaphore(children, FUZZ_CHILDREN);
+        recipe_lists(children, FUZZ_CHILDREN, names[0]);
+    }
+}
+
+static void test_fuzzed_records(void)
+{
+    struct record read;
+    char text[RECORD_SIZE + 8];
+
+    for (int round = 0; round < FUZZ_ROUNDS; round++) {
+        const struct record record = {.base = fuzz_below(1000),
+                                      .lease_ms = 1 + fuzz_below(90000),
+                                      .permits = (int32_t)fuzz_below(3)};
+        char again[RECORD_SIZE];
+        size_t len = record_encode(&record, text);
+
+        text[fuzz_below((uint32_t)len)] = (char)fuzz_below(256);
+        /* What is taken for a record is one to the byte. */
+        if (record_decode(text, len, &read))
+            CHECK(text, record_encode(&read, again) == len && memcmp(again, text, len) == 0);
+    }
+}
+
+static void test_unfair(void)
+{
+    char *const children[] = {(char *)"_c_aa-lock-0000000004", (char *)RECIPE_UNFAIR_NAME,
+                              (char *)"_c_bb-__READ__0000000005"};
+    struct recipe_place place = recipe_place(children, 3, children[0]);
+
+    CHECK("before the fair ones",
+          place.ahead == 1 && place.predecessor == children[1] && place.predecessor_first);
+    place = recipe_place(children, 3, RECIPE_UNFAIR_NAME);
+    CHECK("waits for all", place.found && place.ahead == 2 && place.predecessor == children[2]);
+    char *const unique[] = {(char *)"_c_0123456789abcdef0123456789abcdef-lock-0000000001",
+                            (char *)"lock0000000001",
+                            (char *)"_c_cc23456789abcdef0123456789abcdef-lock-0000000002"};
+
+    CHECK("there",
+          recipe_lists(unique, 2, "/a/_c_0123456789abcdef0123456789abcdef-lock-0000000001"));
+    CHECK("other",
+          !recipe_lists(unique, 2, "/a/_c_0123456789abcdef0123456789abcdee-lock-0000000001"));
+    CHECK("namesake", !recipe_lists(unique, 2, "/a/lock0000000001"));
+    CHECK("begins as the prefix does",
+          recipe_lists(unique, 3, "/a/_c_cc23456789abcdef0123456789abcdef-lock-0000000002"));
+    CHECK("nobody", !recipe_lists(unique, 2, NULL) && !recipe_lists(unique, 2, ""));
+    place = recipe_place(children + 1, 1, RECIPE_UNFAIR_NAME);
+    CHECK("alone", place.found && place.ahead == 0 && !place.predecessor);
 }
 
 /* What ZooKeeper shows after so many created and departed, so many of them counted. */
@@ -217,12 +373,16 @@ static void test_record(void)
 
 static void test_contender(void)
 {
-    const char *held = contender_encode(CONTENDER_HELD);
-    const char *waiting = contender_encode(CONTENDER_WAITING);
+    const char *held = contender_encode(CONTENDER_HELD, false);
+    const char *waiting = contender_encode(CONTENDER_WAITING, false);
 
     CHECK(held, contender_holds_exclusively(held, strlen(held)));
     CHECK(waiting, !contender_holds_exclusively(waiting, strlen(waiting)));
     CHECK("nothing", !contender_holds_exclusively("", 0));
+
+    const char *shared = contender_encode(CONTENDER_HELD, true);
+
+    CHECK(shared, !contender_holds_exclusively(shared, strlen(shared)));
     CHECK("cut off", !contender_holds_exclusively(held, strlen(held) - 1));
 }
 
@@ -353,6 +513,54 @@ static void test_servers(void)
     servers_free(two);
 }
 
+static void test_lease(void)
+{
+    const int64_t lengths[] = {3500 * CLOCK_MS, 4 * CLOCK_S, 15 * CLOCK_S, 600 * CLOCK_S};
+    char fault[LEASE_FAULT_SIZE];
+
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        const struct lease lease = lease_plan(lengths[i], LEASE_OWN_GRACE);
+
+        CHECK("fits", lease_fits(&lease));
+        CHECK("no fault", !lease_fault(lengths[i], LEASE_OWN_GRACE, LEASE_OWN_DELAY, fault));
+        /* A proof is due, and a silent server left, before the first signal. */
+        CHECK("order", lease.interval + lease.patience < lease.length - lease.grace - lease.margin);
+        CHECK("delay", !lease_fault(lengths[i], LEASE_OWN_GRACE, 0, fault) &&
+                           !lease_fault(lengths[i], LEASE_OWN_GRACE, lengths[i], fault) &&
+                           lease_fault(lengths[i], LEASE_OWN_GRACE, lengths[i] - 1, fault));
+    }
+    CHECK("too short", lease_fault(3 * CLOCK_S, LEASE_OWN_GRACE, LEASE_OWN_DELAY, fault));
+    CHECK("no lease at all", lease_fault(1, 0, LEASE_OWN_DELAY, fault));
+    /* What is proposed would do. */
+    CHECK("grace", lease_fault(15 * CLOCK_S, 8 * CLOCK_S, LEASE_OWN_DELAY, fault) &&
+                       strstr(fault, "a --kill-after of 7.9 s would do, or a --lease of 15.5 s"));
+    CHECK("7.9", !lease_fault(15 * CLOCK_S, 7900 * CLOCK_MS, LEASE_OWN_DELAY, fault));
+    CHECK("15.5", !lease_fault(15500 * CLOCK_MS, 8 * CLOCK_S, LEASE_OWN_DELAY, fault));
+}
+
+static void test_server_addresses(void)
+{
+    char *fault;
+    struct servers *resolved = servers_parse("10.0.0.1:1,[::1]:2/root", &fault);
+    struct servers *other = servers_parse("10.0.0.1:1,[::1]:2/root", &fault);
+
+    servers_resolve(resolved, CLOCK_NEVER, -1, &fault);
+
+    char *line = servers_export_addresses(resolved);
+
+    servers_import_addresses(other, line);
+
+    char *a = servers_connect_string(resolved, 0);
+    char *b = servers_connect_string(other, 0);
+
+    CHECK(b, strcmp(a, b) == 0);
+    free(a);
+    free(b);
+    free(line);
+    servers_free(resolved);
+    servers_free(other);
+}
+
 int main(void)
 {
     test_clock_parse();
@@ -360,11 +568,17 @@ int main(void)
     test_clock_deadlines();
     test_sequence();
     test_place();
+    test_shared();
+    test_unfair();
+    test_fuzzed_names();
+    test_fuzzed_records();
     test_count();
     test_record();
     test_contender();
     test_lockname();
     test_servers();
+    test_server_addresses();
+    test_lease();
     printf("unit: %d checks, %d failed\n", checks, failures);
     return failures > 0;
 }

@@ -1,0 +1,100 @@
+#include "failover.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "log.h"
+
+static bool is_foreign(const struct failover *failover, int fd)
+{
+    return failover->foreign[fd / 8] & (1 << fd % 8);
+}
+
+void failover_init(struct failover *failover)
+{
+    struct pollfd fds[FAILOVER_FDS];
+    struct rlimit limit;
+
+    memset(failover, 0, sizeof(*failover));
+    failover->patience = CLOCK_NEVER;
+    failover->fds = FAILOVER_FDS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < FAILOVER_FDS)
+        failover->fds = (int)limit.rlim_cur; /* poll takes no more */
+    for (int fd = 0; fd < failover->fds; fd++)
+        fds[fd] = (struct pollfd){.fd = fd};
+    /* One call that finds out which are open. */
+    if (poll(fds, (nfds_t)failover->fds, 0) < 0)
+        failover->fds = 0;
+    for (int fd = 0; fd < failover->fds; fd++)
+        if (!(fds[fd].revents & POLLNVAL))
+            failover->foreign[fd / 8] |= (unsigned char)(1 << fd % 8);
+}
+
+static bool leads_to(int fd, const struct sockaddr_storage *server)
+{
+    struct sockaddr_storage peer = {0};
+    socklen_t len = sizeof(peer);
+
+    if (getpeername(fd, (struct sockaddr *)&peer, &len) < 0 || peer.ss_family != server->ss_family)
+        return false;
+    if (peer.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *a = (const struct sockaddr_in6 *)&peer;
+        const struct sockaddr_in6 *b = (const struct sockaddr_in6 *)server;
+
+        return a->sin6_port == b->sin6_port &&
+               memcmp(&a->sin6_addr, &b->sin6_addr, sizeof(a->sin6_addr)) == 0;
+    }
+
+    const struct sockaddr_in *a = (const struct sockaddr_in *)&peer;
+    const struct sockaddr_in *b = (const struct sockaddr_in *)server;
+
+    return peer.ss_family == AF_INET && a->sin_port == b->sin_port &&
+           a->sin_addr.s_addr == b->sin_addr.s_addr;
+}
+
+/* On a duplicate: the library's thread may close the socket, and its number may be taken again. */
+static bool shut_down(int fd, const struct sockaddr_storage *server)
+{
+    int duplicate = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    bool done =
+        duplicate >= 0 && leads_to(duplicate, server) && shutdown(duplicate, SHUT_RDWR) == 0;
+
+    if (duplicate >= 0)
+        close(duplicate);
+    return done;
+}
+
+void failover_leave(const struct failover *failover, zhandle_t *handle)
+{
+    struct sockaddr_storage server;
+    socklen_t len = sizeof(server);
+
+    if (!zookeeper_get_connected_host(handle, (struct sockaddr *)&server, &len))
+        return; /* it is not connected: it has gone on by itself */
+    for (int fd = 0; fd < failover->fds; fd++) {
+        if (!is_foreign(failover, fd) && leads_to(fd, &server) && shut_down(fd, &server))
+            return;
+    }
+}
+
+int64_t failover_tick(struct failover *failover, zhandle_t *handle, int64_t oldest_sent)
+{
+    int64_t due = clock_add(oldest_sent, failover->patience);
+    int64_t again = clock_add(failover->last, clock_add(failover->patience, failover->patience));
+
+    if (failover->last && again > due)
+        due = again;
+    if (clock_now() < due)
+        return due;
+    failover->last = clock_now();
+    log_info("the server does not answer; turning to another");
+    failover_leave(failover, handle);
+    return CLOCK_NEVER;
+}

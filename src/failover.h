@@ -1,0 +1,38 @@
+/*
+ * Leaving a server that holds the connection and does not answer: one that is stopped, or cut off
+ * from its ensemble, or behind a network that drops packets.
+ *
+ * The client library has no call for this, and to close its handle would end the session.  So its
+ * socket is shut down, which it takes for a connection lost, and goes to the next server.
+ */
+#ifndef ZKFLOCK_FAILOVER_H
+#define ZKFLOCK_FAILOVER_H
+
+#include <stdint.h>
+
+#include <zookeeper/zookeeper.h>
+
+/* Sockets with higher numbers are not found, and their servers not left. */
+#define FAILOVER_FDS 512
+
+struct failover {
+    int64_t patience; /* ns */
+    int64_t last;
+    int fds;
+    unsigned char foreign[FAILOVER_FDS / 8]; /* descriptors that were open before the library's */
+};
+
+/* Before the library opens its first descriptor: what is open now is not its socket. */
+void failover_init(struct failover *failover);
+
+/* Leaves the server, if there is contact to one. */
+void failover_leave(const struct failover *failover, zhandle_t *handle);
+
+/*
+ * Leaves the server if the oldest request without an answer was sent longer ago than patience
+ * lasts, for the first time since the last move or, doubling, the one before.  Returns when to
+ * call again.
+ */
+int64_t failover_tick(struct failover *failover, zhandle_t *handle, int64_t oldest_sent);
+
+#endif

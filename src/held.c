@@ -1,0 +1,81 @@
+#include <string.h>
+
+#include "clock.h"
+#include "lock_state.h"
+#include "xalloc.h"
+
+/* text: the lock's from now on. */
+void held_lose(struct lock *lock, char *text)
+{
+    xreplace(&lock->failure_text, text);
+    lock->failure = EXITCODE_LOST;
+    lock->phase = LOCK_LOST;
+}
+
+static void lose_deleted(struct lock *lock)
+{
+    held_lose(lock, xasprintf("the znode %s was deleted by somebody", lock->node));
+}
+
+static bool is_anothers(const struct lock *lock, const struct session_event *event)
+{
+    return event->rc == ZOK && !lock_knows_own(lock) &&
+           event->stat.ephemeralOwner != session_id(lock->session);
+}
+
+void held_proof_answered(struct lock *lock, const struct session_event *event)
+{
+    if (lock->phase != LOCK_HELD || session_rc_unknown(event->rc))
+        return;
+    if (event->rc == ZNONODE || is_anothers(lock, event)) {
+        lose_deleted(lock);
+    } else if (event->rc != ZOK) {
+        held_lose(lock, xasprintf("the ensemble refuses the proof of life: %s", zerror(event->rc)));
+    } else if (event->sent > lock->proven_at) {
+        lock->proven_at = event->sent;
+    }
+}
+
+void held_own_watched(struct lock *lock, const struct session_event *event)
+{
+    if (lock->phase != LOCK_HELD)
+        return;
+    if (session_rc_unknown(event->rc))
+        lock->watch_own_at = clock_now(); /* sent once there is contact */
+    else if (event->rc == ZNONODE)
+        lose_deleted(lock);
+}
+
+void held_own_changed(struct lock *lock, int watch_type)
+{
+    if (watch_type == ZOO_DELETED_EVENT)
+        lose_deleted(lock);
+    else
+        lock->watch_own_at = clock_now();
+}
+
+int64_t held_tick(struct lock *lock)
+{
+    if (!session_connected(lock->session))
+        return CLOCK_NEVER;
+    if (clock_now() >= lock->watch_own_at) {
+        lock->watch_own_at = CLOCK_NEVER;
+        session_get(lock->session, lock_tag(lock, TAG_OWN_WATCH), lock->node, SESSION_SET_WATCH);
+    }
+    return lock->watch_own_at;
+}
+
+void lock_prove(struct lock *lock)
+{
+    zoo_op_t op;
+
+    if (lock->phase != LOCK_HELD || !session_connected(lock->session))
+        return;
+    /* A name without the GUID may be another's by now: the answer tells whose it is. */
+    if (!lock_knows_own(lock)) {
+        step_mark_held(lock, TAG_PROOF);
+        return;
+    }
+    zoo_check_op_init(&op, lock->node, -1);
+    session_multi(lock->session, lock_tag(lock, TAG_PROOF), &op, 1);
+}

@@ -1,0 +1,131 @@
+#include "keeper_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "plan.h"
+#include "xalloc.h"
+
+/* The locks as a zkflock around this one knows them: a semaphore as one. */
+static void list_wanted(struct keeper *keeper)
+{
+    const struct options *options = keeper->options;
+    size_t count = 1 + options->with_len;
+
+    keeper->wanted = xcalloc(count, sizeof(keeper->wanted[0]));
+    keeper->entries = xcalloc(count, sizeof(keeper->entries[0]));
+    for (size_t i = 0; i < count; i++)
+        keeper->wanted[i] = (struct reentry_lock){.path = i ? options->with[i - 1] : options->lock,
+                                                  .kind = options->kind,
+                                                  .permits = i ? 0 : options->permits};
+}
+
+static void take_entry(struct keeper *keeper, const struct reentry_lock *lock,
+                       struct reentry_entry *entry)
+{
+    log_info("%s is held by the zkflock around this one", lock->path);
+    entry->main = lock->path == keeper->options->lock;
+    keeper->entries[keeper->entries_len++] = *entry;
+    plan_drop(keeper->items, &keeper->items_len, lock->path);
+}
+
+static bool would_wait_for_itself(struct keeper *keeper, const struct reentry_lock *lock)
+{
+    log_error("%s is held shared by the zkflock around this one: an exclusive lock inside would "
+              "wait for itself; use --shared here or --exclusive there",
+              lock->path);
+    return keeper_stop(keeper, EXITCODE_USAGE);
+}
+
+bool keeper_enter(struct keeper *keeper, int64_t deadline)
+{
+    list_wanted(keeper);
+    for (size_t i = 0; keeper->options->reentry && i < 1 + keeper->options->with_len; i++) {
+        const struct reentry_lock *lock = &keeper->wanted[i];
+        struct reentry_entry entry = {.fd = -1};
+
+        switch (reentry_ask(lock, keeper->options->servers, deadline, &entry)) {
+        case REENTRY_UNKNOWN:
+            break;
+        case REENTRY_ENTERED:
+            take_entry(keeper, lock, &entry);
+            break;
+        case REENTRY_SHARED:
+            return would_wait_for_itself(keeper, lock);
+        }
+    }
+    return true;
+}
+
+/* Those used by re-entry are offered by whoever holds them. */
+static size_t keep_own(struct keeper *keeper)
+{
+    size_t own = 0;
+
+    for (size_t i = 0; i < 1 + keeper->options->with_len; i++)
+        if (plan_has(keeper->items, keeper->items_len, keeper->wanted[i].path))
+            keeper->wanted[own++] = keeper->wanted[i];
+    return own;
+}
+
+void keeper_offer(struct keeper *keeper)
+{
+    size_t own = keep_own(keeper);
+
+    if (!keeper->options->reentry || own == 0)
+        return;
+    keeper->reentry = reentry_offer(keeper->wanted, own, keeper->options->servers);
+    if (!keeper->reentry)
+        log_warning("cannot be asked by zkflocks inside the command: %s", strerror(errno));
+}
+
+void keeper_serve_reentry(struct keeper *keeper)
+{
+    reentry_serve(keeper->reentry);
+    /* Before they are answered and start: the guard has to know, should this process be killed. */
+    if (reentry_was_used(keeper->reentry) && !keeper->guard_keeps) {
+        guard_keep(&keeper->guard);
+        keeper->guard_keeps = true;
+    }
+    reentry_answer(keeper->reentry, keeper_node(keeper), keeper_token(keeper));
+}
+
+static const struct reentry_entry *main_entry(const struct keeper *keeper)
+{
+    for (size_t i = 0; i < keeper->entries_len; i++)
+        if (keeper->entries[i].main)
+            return &keeper->entries[i];
+    return NULL;
+}
+
+const char *keeper_node(const struct keeper *keeper)
+{
+    const struct reentry_entry *entry = main_entry(keeper);
+
+    return entry ? entry->node : lock_node(lockset_main(keeper->locks));
+}
+
+int64_t keeper_token(const struct keeper *keeper)
+{
+    const struct reentry_entry *entry = main_entry(keeper);
+
+    return entry ? entry->token : lock_token(lockset_main(keeper->locks));
+}
+
+void keeper_end_reentry(struct keeper *keeper)
+{
+    reentry_free(keeper->reentry);
+    keeper->reentry = NULL;
+    for (size_t i = 0; i < keeper->entries_len; i++) {
+        close(keeper->entries[i].fd);
+        free(keeper->entries[i].node);
+    }
+    keeper->entries_len = 0;
+    free(keeper->entries);
+    free(keeper->wanted);
+    keeper->entries = NULL;
+    keeper->wanted = NULL;
+}

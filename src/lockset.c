@@ -1,0 +1,301 @@
+#include "lockset.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "lease.h"
+#include "log.h"
+#include "xalloc.h"
+
+struct lockset {
+    struct session *session;
+    const struct lockset_item *items; /* NULL: resumed */
+    size_t count;
+    struct lock **locks; /* up to current; NULL: not begun */
+    size_t current;
+    bool leaving;
+    bool refreshing; /* proofs of locks that were taken long ago are under way */
+    bool complete;   /* all were held at the same time: from now on a loss is final */
+};
+
+static void begin(struct lockset *set, size_t i)
+{
+    const struct lockset_item *item = &set->items[i];
+
+    set->current = i;
+    set->locks[i] = lock_new(set->session, (int)i, item->path, &item->terms);
+}
+
+struct lockset *lockset_new(struct session *session, const struct lockset_item *items, size_t count)
+{
+    struct lockset *set = xcalloc(1, sizeof(*set));
+
+    set->session = session;
+    set->items = items;
+    set->count = count;
+    set->locks = xcalloc(count, sizeof(struct lock *));
+    begin(set, 0);
+    return set;
+}
+
+/* Whether this lock is one of those that have to stay held. */
+static bool is_kept(const struct lockset *set, size_t i)
+{
+    return set->locks[i] && !(set->items && set->items[i].until_next && i < set->current);
+}
+
+static int64_t stale_before(const struct lock *lock)
+{
+    return clock_now() - lease_plan(lock_lease(lock), LEASE_OWN_GRACE).interval;
+}
+
+/* Proofs of those that were taken first may have become old while the others were waited for. */
+static bool is_fresh(const struct lockset *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (is_kept(set, i) && lock_proven_at(set->locks[i]) < stale_before(set->locks[i]))
+            return false;
+    return true;
+}
+
+/* ---- going on from lock to lock ---- */
+
+static void start_over(struct lockset *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        lock_free(set->locks[i]);
+        set->locks[i] = NULL;
+    }
+    set->refreshing = false;
+    session_reopen(set->session);
+    begin(set, 0);
+}
+
+static bool has_to_start_over(const struct lockset *set)
+{
+    for (size_t i = 0; i <= set->current; i++) {
+        enum lock_phase phase = lock_phase(set->locks[i]);
+
+        if (phase == LOCK_OUT || (phase == LOCK_LOST && is_kept(set, i)))
+            return true;
+    }
+    return false;
+}
+
+static void tell_held(const struct lock *lock)
+{
+    log_debug("%s is held as %s", lock_path(lock), lock_node(lock));
+}
+
+static void advance(struct lockset *set)
+{
+    if (set->leaving || set->complete)
+        return;
+    if (has_to_start_over(set)) {
+        start_over(set);
+        return;
+    }
+    while (lock_phase(set->locks[set->current]) == LOCK_HELD) {
+        size_t i = set->current;
+
+        if (i > 0 && set->items[i - 1].until_next)
+            lock_leave(set->locks[i - 1]);
+        if (i + 1 == set->count)
+            break;
+        tell_held(set->locks[i]);
+        begin(set, i + 1);
+    }
+    if (lock_phase(set->locks[set->current]) != LOCK_HELD)
+        return;
+    if (is_fresh(set)) {
+        set->refreshing = false;
+        set->complete = true;
+    } else if (!set->refreshing) {
+        set->refreshing = true;
+        lockset_prove(set);
+    }
+}
+
+void lockset_handle(struct lockset *set, const struct session_event *event)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->locks[i])
+            lock_handle(set->locks[i], event);
+    if (event->type == SESSION_CONNECTED)
+        set->refreshing = false; /* it was not answered */
+    advance(set);
+}
+
+int64_t lockset_tick(struct lockset *set)
+{
+    int64_t next = CLOCK_NEVER;
+
+    for (size_t i = 0; i < set->count; i++)
+        if (set->locks[i])
+            next = clock_earlier(next, lock_tick(set->locks[i]));
+    return next;
+}
+
+void lockset_prove(struct lockset *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (is_kept(set, i))
+            lock_prove(set->locks[i]);
+}
+
+void lockset_leave(struct lockset *set)
+{
+    set->leaving = true;
+    for (size_t i = set->count; i-- > 0;)
+        if (set->locks[i])
+            lock_leave(set->locks[i]);
+}
+
+/* ---- what is known ---- */
+
+static bool is_over(const struct lock *lock)
+{
+    enum lock_phase phase = lock_phase(lock);
+
+    return phase == LOCK_LEFT || phase == LOCK_LOST || phase == LOCK_OUT;
+}
+
+enum lock_phase lockset_phase(const struct lockset *set)
+{
+    if (set->leaving) {
+        for (size_t i = 0; i < set->count; i++)
+            if (set->locks[i] && !is_over(set->locks[i]))
+                return LOCK_LEAVING;
+        return LOCK_LEFT;
+    }
+    for (size_t i = 0; i < set->count; i++)
+        if (is_kept(set, i) && lock_phase(set->locks[i]) == LOCK_LOST)
+            return LOCK_LOST;
+
+    enum lock_phase phase = lock_phase(set->locks[set->current]);
+
+    /* Held, but not all of them, or not proven lately. */
+    return phase == LOCK_HELD && !set->complete ? LOCK_SETTLING : phase;
+}
+
+enum exitcode lockset_failure(const struct lockset *set, const char **message)
+{
+    enum exitcode failure = 0;
+
+    *message = NULL;
+    for (size_t i = 0; i < set->count && !failure; i++)
+        if (set->locks[i])
+            failure = lock_failure(set->locks[i], message);
+    return failure;
+}
+
+/* The least that the locks that have to stay held say. */
+static int64_t least(const struct lockset *set, int64_t (*of)(const struct lock *lock))
+{
+    int64_t found = CLOCK_NEVER;
+
+    for (size_t i = 0; i < set->count; i++)
+        if (is_kept(set, i))
+            found = clock_earlier(found, of(set->locks[i]));
+    return found;
+}
+
+int64_t lockset_proven_at(const struct lockset *set)
+{
+    return least(set, lock_proven_at);
+}
+
+int64_t lockset_lease(const struct lockset *set)
+{
+    return least(set, lock_lease);
+}
+
+const struct lock *lockset_current(const struct lockset *set)
+{
+    return set->locks[set->current];
+}
+
+const struct lock *lockset_main(const struct lockset *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->items[i].main)
+            return set->locks[i];
+    return set->locks[0];
+}
+
+bool lockset_has_node(const struct lockset *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->locks[i] && lock_node(set->locks[i]))
+            return true;
+    return false;
+}
+
+/* ---- for another process ---- */
+
+static const char *or_dash(const char *text)
+{
+    return text && *text ? text : "-";
+}
+
+size_t lockset_export(const struct lockset *set, char *text, size_t size)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; i < set->count; i++) {
+        const struct lock *lock = set->locks[i];
+
+        if (!lock || is_over(lock))
+            continue;
+
+        size_t room = len < size ? size - len : 0;
+
+        /* A tab cannot be part of a znode's path. */
+        len += (size_t)snprintf(text + (room ? len : 0), room, "%s\t%s\t%s\n", lock_path(lock),
+                                or_dash(lock_guid(lock)), or_dash(lock_node(lock)));
+    }
+    return len;
+}
+
+static size_t count_lines(const char *text)
+{
+    size_t lines = 0;
+
+    for (; *text; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+struct lockset *lockset_resume(struct session *session, const char *text)
+{
+    struct lockset *set = xcalloc(1, sizeof(*set));
+    char *copy = xstrdup(text);
+    char *rest = copy;
+
+    set->session = session;
+    set->count = count_lines(text);
+    set->locks = xcalloc(set->count, sizeof(struct lock *));
+    set->leaving = true;
+    for (size_t i = 0; i < set->count; i++) {
+        const char *path = strsep(&rest, "\t");
+        const char *guid = strsep(&rest, "\t");
+        const char *node = strsep(&rest, "\n");
+
+        set->locks[i] = lock_resume(session, (int)i, path, guid[0] == '-' ? "" : guid,
+                                    node[0] == '-' ? "" : node);
+    }
+    free(copy);
+    return set;
+}
+
+void lockset_free(struct lockset *set)
+{
+    if (!set)
+        return;
+    for (size_t i = 0; i < set->count; i++)
+        lock_free(set->locks[i]);
+    free(set->locks);
+    free(set);
+}

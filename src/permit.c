@@ -1,0 +1,42 @@
+/*
+ * A permit of a semaphore, in the layout of Curator's InterProcessSemaphoreV2, so that both count
+ * together: below the semaphore's znode "leases" holds a child for each permit that is taken, and
+ * "locks" is a lock under which one at a time takes a permit.  So only one ever waits for a permit
+ * to come free, and a release wakes one.
+ */
+#include "lock_state.h"
+#include "log.h"
+
+static bool enough_left(const struct lock *lock)
+{
+    return lock->census.children <= lock->terms.permits;
+}
+
+void permit_consider(struct lock *lock)
+{
+    if (!enough_left(lock)) {
+        lock->place.ahead = (size_t)(lock->census.children - lock->terms.permits);
+        if (lock->phase != LOCK_WAITING)
+            log_info("waiting for one of the %d permits of %s", lock->terms.permits,
+                     lock->terms.above);
+        lock->phase = LOCK_WAITING;
+        lock->waited = true;
+        step_count(lock);
+    } else if (lock->waited) {
+        step_prove(lock);
+    } else {
+        count_consider(lock); /* the create is the proof */
+    }
+}
+
+void permit_counted(struct lock *lock)
+{
+    if (lock->rc[TAG_CHILDREN] != ZOK)
+        leave_because_rc(lock, lock->rc[TAG_CHILDREN], "list", lock->path);
+    else if (lock->rc[TAG_PARENT] != ZOK)
+        leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
+    else if (enough_left(lock))
+        step_prove(lock);
+    else
+        lock->step = STEP_NONE; /* until the watch fires */
+}

@@ -1,0 +1,105 @@
+#include "plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "recipe.h"
+#include "xalloc.h"
+
+/* A semaphore stands at its own path, the lock before the permit. */
+static int by_path(const void *a, const void *b)
+{
+    const struct lockset_item *x = a;
+    const struct lockset_item *y = b;
+    int order = strcmp(x->path, y->path);
+
+    if (x->until_next && y->terms.permits)
+        return -1;
+    return x->terms.permits && y->until_next ? 1 : order;
+}
+
+/* Two items: the lock under which one at a time takes a permit, and the permit. */
+static size_t add_semaphore(struct lockset_item *items, const struct options *options,
+                            const struct lock_terms *terms)
+{
+    items[0] = (struct lockset_item){
+        .path = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LOCKS),
+        .lock = options->lock,
+        .terms = *terms,
+        .until_next = true,
+    };
+    /*
+     * It guards the counting of permits alone.  Who vanishes with it vanishes with its permit too,
+     * in one session, and is waited for there.
+     */
+    items[0].terms.delay = 0;
+    items[0].terms.above = options->lock;
+    items[1] = (struct lockset_item){
+        .path = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LEASES),
+        .lock = options->lock,
+        .terms = *terms,
+        .main = true,
+    };
+    items[1].terms.kind = NAMING_PERMIT;
+    items[1].terms.permits = options->permits;
+    items[1].terms.above = options->lock;
+    return 2;
+}
+
+struct lockset_item *plan_new(const struct options *options, size_t *count)
+{
+    const struct lock_terms terms = {
+        .lease = options->lease ? options->lease : LEASE_DEFAULT,
+        .delay = options->lock_delay,
+        .kind = options->kind,
+        .naming = options->naming,
+        .around = options->reentry ? getenv("ZKFLOCK_NODE") : NULL,
+    };
+    struct lockset_item *items = xcalloc(2 + options->with_len, sizeof(items[0]));
+    size_t len = 0;
+
+    for (size_t i = 0; i < options->with_len; i++)
+        items[len++] = (struct lockset_item){
+            .path = xstrdup(options->with[i]), .lock = options->with[i], .terms = terms};
+    if (options->permits)
+        len += add_semaphore(items + len, options, &terms);
+    else
+        items[len++] = (struct lockset_item){
+            .path = xstrdup(options->lock), .lock = options->lock, .terms = terms, .main = true};
+    qsort(items, len, sizeof(items[0]), by_path);
+    *count = len;
+    return items;
+}
+
+static bool is_for(const struct lockset_item *item, const char *path)
+{
+    return strcmp(item->lock, path) == 0;
+}
+
+void plan_drop(struct lockset_item *items, size_t *count, const char *path)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < *count; i++) {
+        if (is_for(&items[i], path))
+            free(items[i].path);
+        else
+            items[kept++] = items[i];
+    }
+    *count = kept;
+}
+
+bool plan_has(const struct lockset_item *items, size_t count, const char *path)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is_for(&items[i], path))
+            return true;
+    return false;
+}
+
+void plan_free(struct lockset_item *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(items[i].path);
+    free(items);
+}

@@ -1,0 +1,322 @@
+#include <string.h>
+
+#include "clock.h"
+#include "lock_state.h"
+#include "log.h"
+#include "xalloc.h"
+
+/* Leases between two questions to the ensemble whether the predecessor is there. */
+enum { VERIFY_AFTER = 2 };
+
+static void rejoin(struct lock *lock, const char *why)
+{
+    log_warning("%s; joining the queue of %s again", why, lock->path);
+    lock_forget_place(lock);
+    lock_renew_guid(lock);
+    step_join(lock);
+}
+
+static bool is_unfair(const struct lock *lock)
+{
+    return lock->terms.kind == NAMING_UNFAIR;
+}
+
+/* Waits for the predecessor. */
+static void queue_up(struct lock *lock)
+{
+    if (lock->phase != LOCK_WAITING)
+        log_info("waiting for %s: %zu ahead", lock->path, lock->place.ahead);
+    lock->phase = LOCK_WAITING;
+    lock->predecessor_holds = false;
+    lock->waited = true;
+    lock->verify_at = clock_now() + VERIFY_AFTER * lock_lease(lock);
+    step_watch(lock);
+}
+
+/* The one place that --unfair has is taken. */
+static void wait_for_unfair(struct lock *lock)
+{
+    xreplace(&lock->predecessor, xasprintf("%s/%s", lock->path, RECIPE_UNFAIR_NAME));
+    lock->place = (struct recipe_place){.ahead = 1};
+    queue_up(lock);
+}
+
+/* Without a queue there is nothing to stay in: the place that was taken is not good. */
+void queue_backed_off(struct lock *lock)
+{
+    int rc = lock->rc[lock->record_state == RECORD_OURS ? TAG_MULTI : TAG_DELETE];
+
+    if (rc == ZBADVERSION) {
+        step_list(lock);
+    } else if (rc == ZOK || rc == ZNONODE) {
+        xreplace(&lock->node, NULL);
+        lock->czxid = 0;
+        queue_up(lock);
+    } else {
+        leave_because_rc(lock, rc, "delete", lock->node);
+    }
+}
+
+/* A create whose answer was lost had made it. */
+static void take_as_own(struct lock *lock)
+{
+    xreplace(&lock->node, xstrdup(lock->predecessor));
+    lock->czxid = lock->predecessor_czxid;
+    step_list(lock);
+}
+
+static void leave_because_used_as_lock(struct lock *lock)
+{
+    leave_because(lock, EXITCODE_CONFIG,
+                  "%s is in use as a lock without --permits; leave that out, or choose another "
+                  "LOCK",
+                  lock->terms.above);
+}
+
+static void leave_because_permits(struct lock *lock)
+{
+    if (!lock->terms.permits)
+        leave_because(lock, EXITCODE_CONFIG, "%s holds the permits of a semaphore; it is no lock",
+                      lock->path);
+    else if (!lock->record.permits)
+        leave_because(lock, EXITCODE_CONFIG, "%s is a lock and no place for permits", lock->path);
+    else
+        leave_because(lock, EXITCODE_CONFIG,
+                      "%s has %d permits, not %d: all have to ask for the same number",
+                      lock->terms.above, lock->record.permits, lock->terms.permits);
+}
+
+/* Whether the lock's znode is one that can be relied on; leaves otherwise. */
+static bool acceptable(struct lock *lock)
+{
+    int32_t sequence;
+
+    if (lock->record_state == RECORD_FOREIGN)
+        leave_because(
+            lock, EXITCODE_CONFIG,
+            "%s holds %zu bytes that are not zkflock's: it is no lock; choose another LOCK",
+            lock->path, lock->foreign_len);
+    else if (lock->is_semaphore)
+        leave_because(lock, EXITCODE_CONFIG,
+                      "%s is a semaphore; it takes --permits, or choose another LOCK", lock->path);
+    else if (lock->contenders_above > 0)
+        leave_because_used_as_lock(lock);
+    else if (lock->is_kazoo_semaphore)
+        leave_because(lock, EXITCODE_CONFIG,
+                      "%s is in use as a semaphore of kazoo's, which does not count zkflock in; "
+                      "choose another LOCK",
+                      lock->path);
+    else if (lock->record_state == RECORD_OURS && lock->record.permits != lock->terms.permits)
+        leave_because_permits(lock);
+    else if (recipe_sequence(lock->node, &sequence) && sequence >= RECIPE_SEQUENCE_LIMIT)
+        leave_because(lock, EXITCODE_CONFIG,
+                      "%s has used up its sequence numbers (2^31 contenders); remove that znode or "
+                      "choose another LOCK",
+                      lock->path);
+    else
+        return true;
+    return false;
+}
+
+/* After a list: where do we stand? */
+static void consider_place(struct lock *lock)
+{
+    if (lock->rc[TAG_CHILDREN] != ZOK)
+        leave_because_rc(lock, lock->rc[TAG_CHILDREN], "list", lock->path);
+    else if (lock->rc[TAG_PARENT] != ZOK)
+        leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
+    else if (!acceptable(lock))
+        return;
+    else if (!lock->place.found)
+        rejoin(lock, "the own znode was deleted by somebody");
+    else if (lock->terms.permits)
+        permit_consider(lock);
+    else if (lock->place.ahead > 0 && lock->is_around)
+        leave_because(lock, EXITCODE_USAGE,
+                      "%s is held by the zkflock around this one, and would be waited for in vain: "
+                      "it is out of reach from here (other --servers, another user, --no-reentry)",
+                      lock->path);
+    else if (lock->place.ahead > 0 && is_unfair(lock))
+        step_back_off(lock);
+    else if (lock->place.ahead > 0)
+        queue_up(lock);
+    else if (lock->waited)
+        step_prove(lock);
+    else
+        count_consider(lock); /* the create is the proof */
+}
+
+/*
+ * Whether the parent was read as the own create had left it.  Else it may have been deleted since,
+ * by an administrator, and the count of those that vanished, itself included, been squared by a
+ * contender that starts at any moment.
+ */
+static bool is_last_change(const struct lock *lock)
+{
+    return lock->pzxid == lock->czxid;
+}
+
+/* An only child is first, and a list would say no more. */
+void queue_joined(struct lock *lock)
+{
+    int rc = lock->rc[TAG_CREATE];
+
+    if (lock->contenders_above > 0)
+        leave_because_used_as_lock(lock); /* before anything is made below it */
+    else if (rc == ZNONODE && lock->remade++ < LOCK_REMAKE_MAX)
+        step_make_parents(lock);
+    else if (rc == ZNODEEXISTS)
+        wait_for_unfair(lock);
+    else if (rc != ZOK)
+        leave_because_rc(lock, rc, "create a znode in", lock->path);
+    else if (lock->rc[TAG_PARENT] != ZOK)
+        leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
+    else if (!acceptable(lock))
+        return;
+    else if (lock->terms.permits && is_last_change(lock))
+        permit_consider(lock);
+    else if (lock->census.children == 1 && is_last_change(lock))
+        count_consider(lock); /* the create is the proof */
+    else
+        step_list(lock);
+}
+
+void queue_parents_made(struct lock *lock)
+{
+    int rc = lock->rc[TAG_ANCESTOR];
+
+    if (rc == ZOK || rc == ZNODEEXISTS)
+        step_join(lock);
+    else if (rc == ZNONODE && lock->ancestor_rc == ZNONODE)
+        leave_because(
+            lock, EXITCODE_CONFIG,
+            "cannot create %s: the chroot in the list of servers does not exist; create that "
+            "znode first",
+            lock->path);
+    else
+        leave_because_rc(lock, rc == ZNONODE ? lock->ancestor_rc : rc, "create", lock->path);
+}
+
+void queue_found(struct lock *lock)
+{
+    if (lock->rc[TAG_CHILDREN] == ZNONODE || (lock->rc[TAG_CHILDREN] == ZOK && !lock->node))
+        step_join(lock); /* the create never happened */
+    else if (lock->node && lock->czxid == 0)
+        step_list(lock); /* for the token */
+    else
+        consider_place(lock);
+}
+
+static void predecessor_gone(struct lock *lock)
+{
+    if (is_unfair(lock))
+        step_join(lock);
+    else if (lock->place.predecessor_first || lock->predecessor_holds)
+        step_prove(lock);
+    else
+        step_list(lock);
+}
+
+/* Of the same name but another session is no better than none. */
+static bool own_is_gone(const struct lock *lock)
+{
+    return lock->rc[TAG_OWN] == ZNONODE ||
+           (lock->rc[TAG_OWN] == ZOK && lock->owner != session_id(lock->session));
+}
+
+void queue_proven(struct lock *lock)
+{
+    if (own_is_gone(lock))
+        rejoin(lock, "the own znode was deleted by somebody");
+    else if (lock->rc[TAG_OWN] != ZOK)
+        leave_because_rc(lock, lock->rc[TAG_OWN], "write to", lock->node);
+    else if (lock->rc[TAG_PARENT] != ZOK)
+        leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
+    else if (!acceptable(lock))
+        return;
+    else if (lock->terms.permits && lock->census.children > lock->terms.permits)
+        permit_consider(lock);
+    else
+        count_consider(lock);
+}
+
+void queue_listed(struct lock *lock)
+{
+    if (own_is_gone(lock))
+        rejoin(lock, "the own znode was deleted by somebody");
+    else
+        consider_place(lock);
+}
+
+void queue_watching(struct lock *lock)
+{
+    int rc = lock->rc[TAG_PREDECESSOR];
+
+    if (rc == ZNONODE)
+        predecessor_gone(lock);
+    else if (rc != ZOK)
+        leave_because_rc(lock, rc, "watch", lock->predecessor);
+    else if (is_unfair(lock) && lock->predecessor_owner == session_id(lock->session))
+        take_as_own(lock);
+    else
+        lock->step = STEP_NONE;
+}
+
+void queue_find_again(struct lock *lock)
+{
+    if (lock->node && lock->czxid)
+        step_list(lock);
+    else if (lock_knows_own(lock))
+        step_find(lock);
+    else if (is_unfair(lock))
+        step_join(lock); /* the name is taken then, and queue_watching() tells by whom */
+    else
+        lock_start_over(lock); /* a znode that may be there cannot be told from another's */
+}
+
+/* Whatever an earlier session may have made is not ours, and must not be taken for it. */
+void queue_join_again(struct lock *lock)
+{
+    if (lock->other_session) {
+        lock_renew_guid(lock);
+        step_join(lock);
+    } else {
+        queue_find_again(lock);
+    }
+}
+
+/*
+ * A replica that missed the end of a session shows its znodes for ever (ZOOKEEPER-4541), and a
+ * watch there never fires.  A write asks the leader.
+ */
+void queue_verified(struct lock *lock)
+{
+    if (lock->rc[TAG_MULTI] == ZNONODE) {
+        log_info("%s is not there any more, but this server shows it; turning to another",
+                 lock->predecessor);
+        lock->step = lock->node ? STEP_LIST : STEP_JOIN;
+        lock->retry = true; /* once there is contact again */
+        session_turn(lock->session);
+    } else {
+        step_watch(lock); /* also if the watch has fired meanwhile */
+    }
+}
+
+int64_t queue_tick(struct lock *lock)
+{
+    if (lock->step != STEP_NONE || !lock->predecessor || !session_connected(lock->session))
+        return CLOCK_NEVER;
+    if (clock_now() < lock->verify_at)
+        return lock->verify_at;
+    lock->verify_at = clock_now() + VERIFY_AFTER * lock_lease(lock);
+    step_verify(lock);
+    return CLOCK_NEVER;
+}
+
+void queue_predecessor_changed(struct lock *lock, int watch_type)
+{
+    if (watch_type == ZOO_DELETED_EVENT)
+        predecessor_gone(lock);
+    else
+        step_watch(lock);
+}

@@ -1,0 +1,82 @@
+/*
+ * Re-entry: a zkflock inside the command of another one that holds the same lock does not queue up
+ * behind it, which would be waiting for itself, but uses its lock.
+ *
+ * The outer one listens on a socket in the abstract namespace, whose random name the command finds
+ * in ZKFLOCK_HELD, behind those of the locks around it.  The inner one connects and asks; the lock
+ * is not given back before it hangs up.  Either side talks to its own user alone (SO_PEERCRED).
+ */
+#ifndef ZKFLOCK_REENTRY_H
+#define ZKFLOCK_REENTRY_H
+
+#include <stdint.h>
+
+#include "lockset.h"
+#include "servers.h"
+
+#define REENTRY_VARIABLE "ZKFLOCK_HELD"
+
+/* Room for a socket's name and its end. */
+#define REENTRY_NAME_SIZE 40
+
+/* A lock as one that wants to use it describes it. */
+struct reentry_lock {
+    const char *path;
+    enum naming_kind kind; /* NAMING_PERMIT: of a semaphore at this path */
+    int32_t permits;
+};
+
+/* ---- the outer side ---- */
+
+struct reentry;
+
+/*
+ * Offers these locks, which are held, to whoever asks.  They and the servers have to live as long.
+ * NULL with errno if there can be no socket.
+ */
+struct reentry *reentry_offer(const struct reentry_lock *locks, size_t count,
+                              const struct servers *servers);
+
+const char *reentry_name(const struct reentry *reentry);
+
+/* Readable when reentry_serve() has something to do. */
+int reentry_fd(const struct reentry *reentry);
+
+/*
+ * Lets in or turns away those who ask, without an answer yet: reentry_answer() gives it, which is
+ * when they start.
+ */
+void reentry_serve(struct reentry *reentry);
+
+/* node and token are what those who were let in are told. */
+void reentry_answer(struct reentry *reentry, const char *node, int64_t token);
+
+/* Whether anybody has ever been let in. */
+bool reentry_was_used(const struct reentry *reentry);
+
+/* How many use the locks now. */
+size_t reentry_users(const struct reentry *reentry);
+
+/* NULL is allowed. */
+void reentry_free(struct reentry *reentry);
+
+/* ---- the inner side ---- */
+
+enum reentry_answer {
+    REENTRY_UNKNOWN, /* nobody around holds this lock */
+    REENTRY_ENTERED, /* it may be used until the descriptor is closed */
+    REENTRY_SHARED,  /* it is held shared, and wanted for oneself */
+};
+
+struct reentry_entry {
+    int fd;
+    int64_t token;
+    char *node; /* to be freed */
+    bool main;  /* for the user: the lock that the command is told of */
+};
+
+/* Asks those in ZKFLOCK_HELD, each until the deadline at the most. */
+enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct servers *servers,
+                                int64_t deadline, struct reentry_entry *entry);
+
+#endif

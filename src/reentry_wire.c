@@ -1,0 +1,168 @@
+#include "reentry_wire.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "xalloc.h"
+
+static const char *const answers[] = {
+    [REENTRY_UNKNOWN] = "unknown", [REENTRY_ENTERED] = "entered", [REENTRY_SHARED] = "shared"};
+
+/* ---- sockets ---- */
+
+static socklen_t address_of(const char *name, struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    /* The first byte 0 makes it abstract: no file, and nothing left of it. */
+    int len = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, "zkflock-%s", name);
+
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+}
+
+static int open_socket(void)
+{
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+static bool is_own_user(int fd)
+{
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid == geteuid();
+}
+
+static int checked(int fd)
+{
+    if (fd < 0 || is_own_user(fd))
+        return fd;
+    close(fd);
+    errno = EPERM;
+    return -1;
+}
+
+int wire_listen(const char *name)
+{
+    struct sockaddr_un address;
+    socklen_t len = address_of(name, &address);
+    int fd = open_socket();
+
+    if (fd < 0 || (bind(fd, (struct sockaddr *)&address, len) == 0 && listen(fd, SOMAXCONN) == 0))
+        return fd;
+
+    int error = errno;
+
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+int wire_accept(int listener)
+{
+    return checked(accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
+
+int wire_connect(const char *name)
+{
+    struct sockaddr_un address;
+    socklen_t len = address_of(name, &address);
+    int fd = open_socket();
+
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, len) < 0) {
+        int error = errno;
+
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return checked(fd);
+}
+
+/* ---- words ---- */
+
+static bool send_text(int fd, const char *text)
+{
+    size_t len = strlen(text);
+
+    return len < WIRE_SIZE && send(fd, text, len, MSG_NOSIGNAL) == (ssize_t)len;
+}
+
+static bool receive_text(int fd, char text[WIRE_SIZE])
+{
+    ssize_t len = recv(fd, text, WIRE_SIZE - 1, 0);
+
+    if (len <= 0 || memchr(text, 0, (size_t)len))
+        return false;
+    text[len] = '\0';
+    return true;
+}
+
+bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *servers)
+{
+    char *addresses = servers_export_addresses(servers);
+    char *text = xasprintf("enter %d %" PRId32 "\n%s%s\n%s", (int)lock->kind, lock->permits,
+                           servers_chroot(servers), lock->path, addresses);
+    bool sent = send_text(fd, text);
+
+    free(addresses);
+    free(text);
+    return sent;
+}
+
+bool wire_read_request(int fd, struct wire_request *request)
+{
+    char *rest = request->text;
+    const char *head;
+    int kind;
+
+    *request = (struct wire_request){0};
+    if (!receive_text(fd, request->text))
+        return false;
+    head = strsep(&rest, "\n");
+    request->path = strsep(&rest, "\n");
+    request->addresses = rest;
+    /* What does not fit a number is none that is known.  NOLINTNEXTLINE(cert-err34-c) */
+    if (!rest || sscanf(head, "enter %d %" SCNd32, &kind, &request->lock.permits) != 2)
+        return false;
+    request->lock.kind = (enum naming_kind)kind;
+    return true;
+}
+
+void wire_answer(int fd, enum reentry_answer answer, const char *node, int64_t token)
+{
+    char *text = xasprintf("%s %" PRId64 " %s", answers[answer], token, node);
+
+    send_text(fd, text);
+    free(text);
+}
+
+enum reentry_answer wire_read_answer(int fd, int64_t deadline, char **node, int64_t *token)
+{
+    struct pollfd pollfd = {.fd = fd, .events = POLLIN};
+    char text[WIRE_SIZE];
+    int node_at = 0;
+    char word[16];
+
+    if (poll(&pollfd, 1, clock_poll_timeout(deadline)) <= 0 || !receive_text(fd, text))
+        return REENTRY_UNKNOWN;
+    /* NOLINTNEXTLINE(cert-err34-c) */
+    if (sscanf(text, "%15s %" SCNd64 " %n", word, token, &node_at) != 2 || node_at == 0)
+        return REENTRY_UNKNOWN;
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        if (strcmp(word, answers[i]) == 0) {
+            if (i == REENTRY_ENTERED)
+                *node = xstrdup(text + node_at);
+            return (enum reentry_answer)i;
+        }
+    }
+    return REENTRY_UNKNOWN;
+}

@@ -1,0 +1,39 @@
+/*
+ * What the two sides of a re-entry say to each other, a packet each:
+ *
+ *     enter KIND PERMITS \n PATH WITH CHROOT \n ADDRESS ADDRESS ...      the request
+ *     ANSWER TOKEN NODE                                                  the answer
+ *
+ * What comes from the other side is taken for what it is, another's words: too long or ill-formed
+ * is no request, and no answer.
+ */
+#ifndef ZKFLOCK_REENTRY_WIRE_H
+#define ZKFLOCK_REENTRY_WIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "reentry.h"
+
+#define WIRE_SIZE 16384
+
+struct wire_request {
+    struct reentry_lock lock; /* its path is not set */
+    const char *path;         /* with the chroot; in text, as are the addresses */
+    const char *addresses;
+    char text[WIRE_SIZE];
+};
+
+/* Sockets, close-on-exec; -1 with errno, also for one of another user. */
+int wire_listen(const char *name);
+int wire_accept(int listener);
+int wire_connect(const char *name);
+
+bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *servers);
+bool wire_read_request(int fd, struct wire_request *request);
+void wire_answer(int fd, enum reentry_answer answer, const char *node, int64_t token);
+
+/* Waits until the deadline; *node, to be freed, and *token if entered. */
+enum reentry_answer wire_read_answer(int fd, int64_t deadline, char **node, int64_t *token);
+
+#endif

@@ -1,0 +1,71 @@
+#include "usage.h"
+
+#include <stdio.h>
+
+#include "exitcode.h"
+#include "lockname.h"
+#include "servers.h"
+
+void usage_print(void)
+{
+    fputs("Usage: zkflock [options] LOCK COMMAND [ARG]...\n"
+          "       zkflock [options] LOCK -c 'SHELL COMMAND'\n"
+          "\n"
+          "Runs COMMAND while holding LOCK, a lock kept by a ZooKeeper ensemble: no two\n"
+          "commands run under the same LOCK at the same time, on whichever hosts.\n"
+          "LOCK is a znode path (/app/deploy), or a name: deploy means " LOCKNAME_ROOT "/deploy.\n"
+          "\n"
+          "What to take:\n"
+          "  -x, -e, --exclusive          an exclusive lock (the default)\n"
+          "  -s, --shared                 a shared lock: with others of its kind\n"
+          "      --permits N              one of N permits: up to N at once\n"
+          "      --unfair                 no queue: whoever comes first has it\n"
+          "      --with LOCK              this lock too; may be repeated\n"
+          "      --no-reentry             even if a zkflock around this one holds it\n"
+          "\n"
+          "How long to wait:\n"
+          "  -n, --nb, --nonblock, --nonblocking\n"
+          "                               give up at once if the lock is not free\n"
+          "  -w, --wait, --timeout TIME   give up after waiting this long for others\n"
+          "  -E, --conflict-exit-code N   exit status when giving up (default 1)\n"
+          "\n"
+          "What to run:\n"
+          "  -c, --command                after LOCK: run one string through the shell\n"
+          "\n"
+          "Where:\n"
+          "  -z, --servers LIST           HOST:PORT,...[/CHROOT] of the ensemble; else\n"
+          "                               $ZKFLOCK_SERVERS, else " SERVERS_DEFAULT "\n"
+          "      --connect-timeout TIME   give up if no server answers (default 15s)\n"
+          "      --session-timeout TIME   how long the ensemble keeps the place of a client\n"
+          "                               that is silent (default 15s)\n"
+          "      --node-style curator|kazoo|plain:PREFIX\n"
+          "                               the names of znodes, to share a queue with other\n"
+          "                               clients (default curator)\n"
+          "\n"
+          "When contact is lost:\n"
+          "      --lease TIME             end the command before so long is over (default\n"
+          "                               15s); counts for a lock that this one makes\n"
+          "      --signal SIGNAL          what ends the command first (default TERM)\n"
+          "      --kill-after TIME        what it then has until KILL (default a fifth of\n"
+          "                               the lease)\n"
+          "      --on-lost kill|term|warn what to do to it (default kill); the others risk\n"
+          "                               two commands at once\n"
+          "      --lock-delay TIME        what to wait for a holder that vanished (default\n"
+          "                               the lease); 0 risks two commands at once\n"
+          "\n"
+          "Else:\n"
+          "  -v, --verbose                tell what happens; twice: ZooKeeper's log too\n"
+          "  -q, --quiet                  tell of failures only\n"
+          "  -h, --help                   print this\n"
+          "  -V, --version                print the version\n"
+          "\n"
+          "TIME is in seconds, 0.5 or 90, or has a unit: 500ms 10s 5m 2h 1d.\n"
+          "COMMAND finds ZKFLOCK_LOCK, ZKFLOCK_NODE and ZKFLOCK_TOKEN in its environment.\n"
+          "\n"
+          "Exit status: the command's, or\n",
+          stdout);
+#define X(name, value, meaning) printf("  %3d  %s\n", (value), (meaning));
+    EXITCODES(X)
+#undef X
+    fputs("\nThe manual, zkflock(1), tells what is guaranteed and when.\n", stdout);
+}

@@ -1,0 +1,10 @@
+/*
+ * The text of --help.
+ */
+#ifndef ZKFLOCK_USAGE_H
+#define ZKFLOCK_USAGE_H
+
+/* Prints it to stdout. */
+void usage_print(void);
+
+#endif

@@ -1,0 +1,121 @@
+#include "values.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "exitcode.h"
+#include "lockname.h"
+#include "log.h"
+
+#define PERMITS_MAX 1000000
+
+int values_wait(struct options *options, const char *text)
+{
+    if (clock_parse(text, &options->wait))
+        return 0;
+    log_error("-w takes a time such as 10, 0.5, 500ms or 5m, not '%s'", text);
+    return EXITCODE_USAGE;
+}
+
+/* Digits alone: strtol(3) would take blanks and signs too. */
+static bool parse_number(const char *text, long least, long most, int *number)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end || value < least || value > most)
+        return false;
+    *number = (int)value;
+    return true;
+}
+
+int values_status(struct options *options, const char *text)
+{
+    if (!parse_number(text, 0, 255, &options->conflict_status)) {
+        log_error("-E takes an exit status from 0 to 255, not '%s'", text);
+        return EXITCODE_USAGE;
+    }
+    return 0;
+}
+
+int values_bounded(const char *name, const char *text, int64_t least, int64_t most, int64_t *span)
+{
+    char a[CLOCK_FORMAT_SIZE];
+    char b[CLOCK_FORMAT_SIZE];
+
+    if (clock_parse(text, span) && *span >= least && *span <= most)
+        return 0;
+    log_error("%s takes a time from %s to %s, not '%s'", name, clock_format(least, a),
+              clock_format(most, b), text);
+    return EXITCODE_USAGE;
+}
+
+int values_session_timeout(struct options *options, const char *text)
+{
+    int64_t span = 0;
+    int status = values_bounded("--session-timeout", text, CLOCK_S, 3600 * CLOCK_S, &span);
+
+    options->session_timeout_ms = (int)(span / CLOCK_MS);
+    return status;
+}
+
+int values_signal(struct options *options, const char *text)
+{
+    const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
+    char *end;
+    long number = strtol(text, &end, 10);
+
+    for (int i = 1; i < NSIG; i++) {
+        const char *known = sigabbrev_np(i);
+
+        if ((known && strcasecmp(known, name) == 0) || (*text && !*end && number == i)) {
+            options->signal = i;
+            return 0;
+        }
+    }
+    log_error("--signal takes a signal such as TERM, INT or 15, not '%s'", text);
+    return EXITCODE_USAGE;
+}
+
+int values_permits(struct options *options, const char *text)
+{
+    if (!parse_number(text, 1, PERMITS_MAX, &options->permits)) {
+        log_error("--permits takes a number from 1 to %d, not '%s'", PERMITS_MAX, text);
+        return EXITCODE_USAGE;
+    }
+    return 0;
+}
+
+int values_on_lost(struct options *options, const char *text)
+{
+    static const char *const names[] = {
+        [LEASE_KILL] = "kill", [LEASE_TERM] = "term", [LEASE_WARN] = "warn"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            options->on_lost = (enum lease_on_lost)i;
+            return 0;
+        }
+    }
+    log_error("--on-lost takes kill, term or warn, not '%s'", text);
+    return EXITCODE_USAGE;
+}
+
+int values_node_style(struct options *options, const char *text)
+{
+    const char *wrong = NULL;
+
+    if (!naming_parse(text, &options->naming)) {
+        log_error("--node-style takes curator, kazoo or plain:PREFIX, not '%s'", text);
+        return EXITCODE_USAGE;
+    }
+    if (options->naming.style == NAMING_PLAIN)
+        wrong = lockname_prefix_fault(options->naming.prefix);
+    if (wrong) {
+        log_error("the PREFIX '%s' of --node-style %s", options->naming.prefix, wrong);
+        return EXITCODE_USAGE;
+    }
+    return 0;
+}
