@@ -100,11 +100,11 @@ EOF
   assert_output "$wanted"
 }
 
-@test "the environment is the caller's and three variables" {
+@test "the environment is the caller's and four variables" {
   env | cut -d= -f1 | grep -v '^_$' | sort >before
   zkflock "$LOCK" env | cut -d= -f1 | grep -v '^_$' | sort >after
   run -0 comm -13 before after
-  assert_output "$(printf 'ZKFLOCK_LOCK\nZKFLOCK_NODE\nZKFLOCK_TOKEN')"
+  assert_output "$(printf 'ZKFLOCK_HELD\nZKFLOCK_LOCK\nZKFLOCK_NODE\nZKFLOCK_TOKEN')"
   run -0 comm -23 before after
   assert_output ""
 }

@@ -137,7 +137,7 @@ start_at_terminal() { # its processes in $front, $keeper, $guard
   zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
   ends_with 75 "$keeper"
   run -0 cat log
-  assert_output --regexp "^zkflock: lost $LOCK: the znode $LOCK/_c_[^ ]* was deleted by somebody; sh was ended\$"
+  assert_output --regexp "^zkflock: lost $LOCK: the znode $LOCK/_c_[^ ]* was deleted by somebody; sh was ended by SIGTERM\$"
 }
 
 @test "77 when an ACL forbids it" {

@@ -12,6 +12,7 @@ ensemble() {
 # Puts every server that was killed back, whatever the test's outcome.
 teardown() {
   local i
+  [ -z "$stopped" ] || kill -CONT "$stopped" || true
   for i in 1 2 3; do
     [ -n "$(ensemble mode "$i")" ] || ensemble revive "$i"
   done
@@ -65,6 +66,49 @@ server_of() {
     ensemble revive "$server"
     rm token release
   done
+}
+
+@test "the server that serves the holder stops answering: the command never notices" {
+  export ZKFLOCK_SERVERS=$THREE
+  # A follower: without their leader the others could not answer either.  The lease is over long
+  # before the client library would give the server up.
+  background -vv -z "$(other_servers "$(ensemble leader)")" --session-timeout 10 --lease 5 "$LOCK" \
+    sh -c 'echo "$ZKFLOCK_TOKEN" >token; until [ -e release ]; do sleep 0.02; done' 2>log
+  holder=$!
+  eventually test -s token
+  server=$(server_of log)
+  stopped=$(cat "$SUITE_DIR/three/$server/pid")
+  kill -STOP "$stopped"
+  eventually contains log "the server does not answer; turning to another"
+  # Longer than the lease.
+  held=$SECONDS
+  while [ $((SECONDS - held)) -lt 7 ]; do
+    run -1 zkflock -q -n -z "$(other_servers "$server")" "$LOCK" true
+  done
+  touch release
+  ends_with 0 "$holder"
+  kill -CONT "$stopped"
+  refute grep lost log
+}
+
+other_servers() { # other_servers I
+  tr , '\n' <<<"$THREE" | sed "$1d" | paste -sd,
+}
+
+@test "the ensemble is gone at the end: told, the command's status, and nobody blocked for long" {
+  export ZKFLOCK_SERVERS=$THREE
+  background -v --session-timeout 2 --lease 5 "$LOCK" \
+    sh -c 'touch ready; until [ -e release ]; do sleep 0.02; done; exit 7' 2>log
+  holder=$!
+  eventually test -e ready
+  for i in 1 2 3; do ensemble kill "$i"; done
+  touch release
+  ends_with 7 "$holder"
+  assert grep -q "no answer from the ensemble: $LOCK could not be given back; it comes free when the session expires, in 2 s at the most" log
+  for i in 1 2 3; do ensemble revive "$i" 3>&- 4>&- & done # none serves before two are there
+  wait
+  run -0 zkflock -v --connect-timeout 30 "$LOCK" echo ran
+  assert_output --partial ran
 }
 
 @test "a dead server among three costs little at the start" {

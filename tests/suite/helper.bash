@@ -104,6 +104,15 @@ nothing_left_of() { # nothing_left_of LOCK
   assert_output ""
 }
 
+# refuses STATUS SENTENCE ARG...: on a server that nobody is to be asked for.
+refuses() {
+  local status=$1 sentence=$2
+  shift 2
+  run -"$status" timeout 10 zkflock "$@"
+  assert_line --index 0 "zkflock: $sentence"
+  assert_not_exist ran
+}
+
 # ends_with STATUS PID: waits for a background process of this shell.
 ends_with() {
   local status=0

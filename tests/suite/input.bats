@@ -2,15 +2,6 @@
 
 load helper
 
-# refuses STATUS SENTENCE ARG...: on a server that nobody is to be asked for.
-refuses() {
-  local status=$1 sentence=$2
-  shift 2
-  run -"$status" timeout 10 zkflock "$@"
-  assert_line --index 0 "zkflock: $sentence"
-  assert_not_exist ran
-}
-
 usage() { # usage SENTENCE ARG...: a mistake in the command line
   refuses 64 "$@"
 }
@@ -74,7 +65,6 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   usage "-F, --no-fork is not possible: the process that holds the lock has to stay, to give it back; leave the option out" -F "$LOCK" touch ran
   usage "-o, --close is not needed: COMMAND never gets a descriptor of the lock; leave the option out" \
     --close "$LOCK" touch ran
-  usage "-s, --shared is not supported by this version; locks are exclusive" -s "$LOCK" touch ran
   usage "-u, --unlock is not needed: the lock is given back when COMMAND ends" -u "$LOCK" touch ran
   usage "-c goes behind LOCK: zkflock LOCK -c 'SHELL COMMAND'" -c "touch ran" "$LOCK"
 }
@@ -142,11 +132,25 @@ end_hostile_server() {
 }
 
 @test "ports that accept and say nothing, speak HTTP, close, or talk nonsense" {
-  for kind in silent http close garbage; do
+  for kind in silent http close; do
     hostile_server "$kind"
     unreachable "$port"
     end_hostile_server
   done
+  # Random bytes may happen to be a session.
+  hostile_server garbage
+  run -69 timeout 15 zkflock -z "127.0.0.1:$port" --connect-timeout 1 "$LOCK" touch ran
+  assert_equal "${#lines[@]}" 1
+  assert_not_exist ran
+  end_hostile_server
+}
+
+@test "a server that gives a session and then says nothing" {
+  hostile_server mute
+  run -69 timeout 15 zkflock -z "127.0.0.1:$port" --connect-timeout 1 "$LOCK" touch ran
+  assert_output "zkflock: no answer from 127.0.0.1:$port for 1 s while joining the queue of $LOCK"
+  assert_not_exist ran
+  end_hostile_server
 }
 
 @test "a dead first server costs no more than a second" {

@@ -31,7 +31,7 @@ load helper
 }
 
 @test "options are the same in the help and the manual" {
-  zkflock --help | sed -n '/^  -x/,/^$/p' | grep -oE -- '--[a-z-]+' | sort -u >help
+  zkflock --help | sed -n '/^What to take/,/^TIME is/p' | grep -E '^ +-' | grep -oE -- '--[a-z-]+' | sort -u >help
   mandoc -Tascii -Owidth=500 "$TESTS_DIR/../man/zkflock.1" | col -bx | sed -n '/^ *Options/,/^ENVIRONMENT/p' |
     grep -E '^ {5}-' | grep -oE -- '--[a-z-]+' | sort -u >manual
   assert [ "$(wc -l <help)" -ge 15 ]

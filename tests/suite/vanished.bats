@@ -4,7 +4,7 @@ load helper
 
 # A lock with a short lease; the record is what zkflock itself writes.
 short_lease() {
-  zk "$ONE" create "$LOCK" $'zkflock/1 base=0 lease=2000ms\n'
+  zk "$ONE" create "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
 }
 
 crash_a_holder() {
@@ -43,6 +43,21 @@ counts() {
   crash_a_holder
   run -0 zkflock -w 0.1 "$LOCK" echo ran
   assert_output ran
+}
+
+@test "a fleet of -n jobs does not skip for ever after a crash" {
+  short_lease
+  crash_a_holder
+  # Each comes back every half a second and gives up when it finds another one there.
+  for _ in 1 2 3 4; do
+    (until [ -e ran ]; do
+      zkflock -q -n "$LOCK" touch ran || sleep 0.5
+    done) 3>&- 4>&- &
+  done
+  wait
+  assert_exist ran
+  run -0 zkflock -v "$LOCK" true
+  refute_output --partial vanished
 }
 
 @test "a waiter that finds its predecessor vanished waits too" {
@@ -93,13 +108,13 @@ counts() {
 
 @test "the lease of the lock's record is the one that counts, and is told of" {
   short_lease
-  run -0 zkflock -v "$LOCK" true
-  assert_line "zkflock: $LOCK has a lease of 2000 ms, which is used here"
+  run -0 zkflock --lease 30 "$LOCK" true
+  assert_line "zkflock: warning: $LOCK has a lease of 4 s, which is used here instead of what --lease says"
 }
 
 @test "a count that cannot be right is waited for and told of" {
   short_lease
-  zk "$ONE" set "$LOCK" $'zkflock/1 base=0 lease=2000ms\n'
+  zk "$ONE" set "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
   run -0 zkflock "$LOCK" echo ran
   assert_line --partial "warning: the departure count of $LOCK cannot be right"
   assert_line ran

@@ -1,0 +1,287 @@
+# What happens when contact, keeper or guard is lost: the command ends before the lease does.
+
+load helper
+
+# Short times; the tests still wait for them.
+readonly SHORT=(--session-timeout 2 --lease 4)
+
+# A path to the server that can be cut, in a session of its own because the kernel sends HUP to
+# orphaned process groups with a stopped member: its pid in $path_pid, its address in $VIA.
+open_path() {
+  coproc PATHWAY { exec setsid proxy "$ONE" none 0 3>&-; }
+  path_pid=$PATHWAY_PID
+  read -r -u "${PATHWAY[0]}" port
+  VIA=127.0.0.1:$port
+}
+
+close_path() {
+  kill -CONT "$path_pid"
+  eval "exec ${PATHWAY[1]}>&-"
+  wait "$path_pid" || true
+}
+
+# A command that ignores TERM and leaves a daemon, both of which write their pids down.
+stubborn() {
+  cat >stubborn <<'EOF'
+#!/bin/sh
+trap '' TERM
+setsid sh -c 'trap "" TERM; (echo $$ >daemon; exec sleep 1000) & exit' &
+wait $!
+echo $$ >command
+until [ -e release ]; do sleep 0.05; done
+EOF
+  chmod +x stubborn
+}
+
+# guarded ARG...: a holder in the background, its log in "log"; pids in $keeper and $guard.
+guarded() {
+  background -v "${SHORT[@]}" "$@" 2>log
+  keeper=$!
+  eventually contains log "holding"
+  guard=$(children "$keeper" lock-guard)
+}
+
+tree_is_dead() {
+  local file
+  for file in command daemon; do
+    eventually gone "$(cat "$file")"
+  done
+}
+
+counted_out() { # counted_out N: so many were made, all are gone and all counted out
+  run -0 zk "$ONE" stat "$LOCK"
+  assert_output --regexp "^$1 $((2 * $1)) 0 "
+}
+
+@test "cut off from the ensemble: the whole tree is killed before the lease ends, 75" {
+  stubborn
+  open_path
+  guarded -z "$VIA" "$LOCK" ./stubborn
+  eventually test -s command
+  kill -STOP "$path_pid"
+  ends_with 75 "$keeper"
+  tree_is_dead
+  close_path
+  run -0 cat log
+  assert_line --regexp "^zkflock: lost $LOCK: no contact with the ensemble since [0-9:]{8}, for [0-9.]+ s; ./stubborn was sent SIGTERM, then killed\$"
+  assert_line --regexp "^zkflock: nothing of ./stubborn is left, [0-9]+ ms before the lease ended\$"
+}
+
+@test "an obedient command is ended by the first signal, and --signal chooses it" {
+  open_path
+  guarded -z "$VIA" --signal usr1 "$LOCK" sh -c 'trap "touch told; exit 3" USR1; while :; do sleep 0.02; done'
+  kill -STOP "$path_pid"
+  ends_with 75 "$keeper"
+  assert_exist told
+  close_path
+  assert grep -q "sh was ended by SIGUSR1" log
+}
+
+@test "cut off for less than the lease: the command never notices" {
+  open_path
+  guarded -z "$VIA" "$LOCK" sh -c 'echo $ZKFLOCK_TOKEN >token; until [ -e release ]; do sleep 0.02; done'
+  eventually test -s token
+  kill -STOP "$path_pid"
+  sleep 1 # the cut itself; the first signal would come after 2.9 s
+  kill -CONT "$path_pid"
+  node=$(zk "$ONE" ls "$LOCK")
+  # Longer than the lease: proofs go on.
+  sleep 4
+  assert_equal "$(zk "$ONE" ls "$LOCK")" "$node"
+  touch release
+  ends_with 0 "$keeper"
+  close_path
+  refute grep lost log
+}
+
+@test "the keeper is killed: the tree dies, and the next holder starts without waiting" {
+  stubborn
+  guarded "$LOCK" ./stubborn
+  eventually test -s command
+  background -v "$LOCK" sh -c 'kill -0 $(cat command) $(cat daemon) 2>/dev/null || touch clean' 2>next.log
+  waiter=$!
+  eventually contains next.log "waiting for"
+  kill -KILL "$keeper"
+  ends_with 0 "$waiter"
+  tree_is_dead
+  # When the next one started, nothing of the tree was alive.
+  assert_exist clean
+  refute grep -q vanished next.log
+  counted_out 2
+}
+
+@test "the keeper is killed while it waits: its place is given back" {
+  hold "$LOCK" release
+  wait_in_line log "$LOCK" touch ran
+  kill -KILL "$waiter"
+  zk "$ONE" await-count "$LOCK" 1
+  touch release
+  wait "$holder"
+  assert_not_exist ran
+  counted_out 2
+}
+
+@test "the keeper is killed while it waits for a vanished one: its place is given back" {
+  guarded "$LOCK" sleep 1000
+  # shellcheck disable=SC2046
+  kill -KILL $(family "$keeper")
+  zk "$ONE" await-count "$LOCK" 0
+  background -v "$LOCK" touch ran 2>next.log
+  waiter=$!
+  eventually contains next.log "a contender vanished"
+  kill -KILL "$waiter"
+  zk "$ONE" await-count "$LOCK" 0
+  # Two were made, one was counted out.
+  run -0 zk "$ONE" stat "$LOCK"
+  assert_output --regexp "^1 4 0 "
+}
+
+@test "terminal: the keeper is killed, and the person is told, 70" {
+  terminal 'send=zkflock '"$LOCK"' sh -c "ps -o ppid= -p \$PPID >keeper; exec sleep 1000"; echo status $?\n' \
+    'expect=the keeper process was killed' 'expect=status 70' >session 2>&1 3>&- 4>&- &
+  person=$!
+  eventually test -s keeper
+  # shellcheck disable=SC2046
+  kill -KILL $(cat keeper)
+  ends_with 0 "$person" || cat session
+  counted_out 1
+}
+
+@test "the keeper is stopped for longer than the lease: the guard kills by its own clock" {
+  stubborn
+  guarded "$LOCK" ./stubborn
+  eventually test -s command
+  kill -STOP "$keeper"
+  tree_is_dead
+  # The kernel continues a stopped process whose group has lost its last other parent.
+  kill -CONT "$keeper" || true
+  ends_with 75 "$keeper"
+}
+
+@test "the guard is killed: the keeper kills the tree and gives the lock back, 70" {
+  stubborn
+  guarded "$LOCK" ./stubborn
+  eventually test -s daemon
+  kill -KILL "$guard"
+  ends_with 70 "$keeper"
+  # The command dies with the guard, maybe before it wrote its pid down.
+  eventually gone "$(cat daemon)"
+  assert grep -q "the guard process was killed, so the command was ended" log
+  counted_out 1
+}
+
+@test "the guard is stopped: the keeper notices and kills the tree, 70" {
+  stubborn
+  guarded "$LOCK" ./stubborn
+  eventually test -s command
+  kill -STOP "$guard"
+  ends_with 70 "$keeper"
+  tree_is_dead
+  assert grep -q "the guard process does not answer, so the command was ended" log
+  counted_out 1
+}
+
+@test "the guard is out of reach of signals to the process group" {
+  guarded "$LOCK" sh -c 'trap "" HUP; touch ready; until [ -e release ]; do sleep 0.02; done'
+  eventually test -e ready
+  kill -HUP -- "-$keeper"
+  refute gone "$guard"
+  touch release
+  ends_with 0 "$keeper"
+}
+
+@test "the own znode is deleted by somebody: noticed at once, the command ended, 75" {
+  # With a lease so long that no proof would be sent before the test ends.
+  background -v --lease 300 "$LOCK" sh -c 'touch ready; exec sleep 1000' 2>log
+  keeper=$!
+  eventually test -e ready
+  eventually watched
+  node=$(zk "$ONE" ls "$LOCK")
+  zk "$ONE" delete "$LOCK/$node"
+  ends_with 75 "$keeper"
+  assert grep -q "lost $LOCK: the znode $LOCK/$node was deleted by somebody; sh was ended by SIGTERM" log
+}
+
+watched() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq 1 ]; }
+
+@test "--on-lost term: the first signal alone" {
+  open_path
+  guarded -z "$VIA" --on-lost term "$LOCK" sh -c 'trap "touch told" TERM; until [ -e release ]; do sleep 0.02; done'
+  kill -STOP "$path_pid"
+  eventually test -e told
+  # The next one has it while the command still runs: what this option gives up.
+  run -0 zkflock "$LOCK" echo ran
+  assert_output ran
+  refute gone "$keeper"
+  touch release
+  ends_with 75 "$keeper"
+  close_path
+  assert grep -q "it may have run at the same time as the next holder" log
+}
+
+@test "--on-lost warn: the command goes on, and its status counts" {
+  open_path
+  guarded -z "$VIA" --on-lost warn "$LOCK" sh -c 'until [ -e release ]; do sleep 0.02; done; exit 6'
+  kill -STOP "$path_pid"
+  eventually contains log "sh goes on without it (--on-lost warn)"
+  run -0 zkflock "$LOCK" echo ran
+  assert_output ran
+  touch release
+  ends_with 6 "$keeper"
+  close_path
+}
+
+@test "--lock-delay 0 waits for nobody who vanished, and leaves the count to others" {
+  guarded "$LOCK" sleep 1000
+  # shellcheck disable=SC2046
+  kill -KILL $(family "$keeper")
+  zk "$ONE" await-count "$LOCK" 0
+  run -0 zkflock -v --lock-delay 0 "$LOCK" echo ran
+  refute_output --partial vanished
+  run -0 zkflock -v "$LOCK" echo ran
+  assert_output --partial "a contender vanished"
+}
+
+@test "a longer --lock-delay is waited out" {
+  guarded "$LOCK" sleep 1000
+  # shellcheck disable=SC2046
+  kill -KILL $(family "$keeper")
+  zk "$ONE" await-count "$LOCK" 0
+  run -0 zkflock -v --lock-delay 5 "$LOCK" echo ran
+  assert_output --regexp "its command may run for (5|4.9) s more"
+}
+
+@test "everything was frozen for longer than the lease: the tree dies at once, and the overlap is told" {
+  guarded "$LOCK" sh -c 'echo $$ >command; touch daemon; exec sleep 1000'
+  eventually test -s command
+  pids="$keeper $guard $(cat command)"
+  # shellcheck disable=SC2086
+  kill -STOP $pids
+  # The ensemble has given the place away, and the lease has ended.
+  PATIENCE=30 eventually zkflock -q -w 1 "$LOCK" true
+  # shellcheck disable=SC2086
+  kill -CONT $pids
+  ends_with 75 "$keeper"
+  assert grep -q "nothing of sh is left, but only .* after the lease ended: it may have run at the same time as the next holder of $LOCK" log
+}
+
+@test "lease, grace and lock delay that do not go together are refused with what would do" {
+  refuses 64 "a lease of 2 s is too short to survive the fail-over of a server; it takes 3.5 s or more" \
+    --lease 2 "$LOCK" touch ran
+  refuses 64 "with --kill-after 9 s a lease of 15 s is too short to survive the fail-over of a server; a --kill-after of 7.9 s would do, or a --lease of 17 s" \
+    --kill-after 9 "$LOCK" touch ran
+  refuses 64 "--lock-delay 10 s is shorter than the lease, 15 s, in which the command of a holder that vanished may still run; give at least that, or 0 to take the risk" \
+    --lease 15 --lock-delay 10 "$LOCK" touch ran
+  refuses 64 "--signal takes a signal such as TERM, INT or 15, not 'NOPE'" --signal NOPE "$LOCK" touch ran
+  refuses 64 "--on-lost takes kill, term or warn, not 'ask'" --on-lost ask "$LOCK" touch ran
+  refuses 64 "--kill-after takes a time from 0 ms to 1 h 0 m, not '-1'" --kill-after -1 "$LOCK" touch ran
+  refuses 64 "--lease takes a time from 1 s to 24 h 0 m, not '0'" --lease 0 "$LOCK" touch ran
+}
+
+@test "a lock's own lease that does not go with --kill-after is refused before the command runs" {
+  zkflock --lease 4 "$LOCK" true
+  run -78 zkflock --kill-after 3 "$LOCK" touch ran
+  assert_output --regexp "^zkflock: $LOCK: with --kill-after 3 s a lease of 4 s is too short"
+  assert_not_exist ran
+  counted_out 2
+}

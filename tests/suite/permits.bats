@@ -1,0 +1,201 @@
+# --permits N: a semaphore, in the layout of Curator's.
+
+load helper
+
+# permit NAME: takes one of two in the background, until NAME.go.
+permit() {
+  background -v --lease 4 --session-timeout 2 --permits 2 "$LOCK" \
+    sh -c 'echo "$1" >>started; until [ -e "$1.go" ]; do sleep 0.02; done' sh "$1" 2>"log.$1"
+}
+
+started() { eventually grep -qsx "$1" started; }
+
+@test "--permits: two at once, the third waits, and has the one that comes free" {
+  permit a
+  started a
+  permit b
+  started b
+  permit c
+  eventually contains log.c "waiting for one of the 2 permits of $LOCK"
+  run -1 zkflock --permits 2 -n "$LOCK" touch ran
+  run -1 zkflock --permits 2 -w 0.3 "$LOCK" touch ran
+  refute grep -q c started
+  touch b.go
+  started c
+  touch a.go c.go
+  wait
+  assert_equal "$(zk "$ONE" ls "$LOCK")" $'leases\nlocks'
+  nothing_left_of "$LOCK/leases"
+  nothing_left_of "$LOCK/locks"
+}
+
+@test "--permits 3: never more than three of twenty loops at once, and three are" {
+  mkdir inside
+  cat >enter <<'EOF'
+#!/bin/sh
+touch "inside/$$"
+n=$(ls inside | wc -l)
+[ "$n" -le 3 ] || touch too-many
+[ "$n" -lt 3 ] || touch three
+sleep 0.01
+rm "inside/$$"
+echo x >>finished
+EOF
+  chmod +x enter
+  for _ in $(seq 20); do
+    (for _ in $(seq 10); do zkflock --permits 3 "$LOCK" ./enter; done) 3>&- 4>&- &
+  done
+  wait
+  assert_equal "$(wc -l <finished)" 200
+  assert_not_exist too-many
+  assert_exist three
+}
+
+@test "--permits 1 is a lock: no update is lost" {
+  echo 0 >counter
+  for _ in $(seq 10); do
+    (for _ in $(seq 20); do
+      zkflock --permits 1 "$LOCK" sh -c 'n=$(cat counter); sleep 0.001; echo $((n + 1)) >counter'
+    done) 3>&- 4>&- &
+  done
+  wait
+  assert_equal "$(cat counter)" 200
+}
+
+@test "--permits: one release wakes one of many waiters" {
+  permit a
+  started a
+  permit b
+  started b
+  for i in 1 2 3 4 5; do
+    permit "$i"
+    eventually contains "log.$i" "waiting for"
+  done
+  eventually waiting_is_watched
+  touch a.go
+  eventually lines started 3
+  # Nobody but one has moved.
+  assert_equal "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" 3
+  touch b.go 1.go 2.go 3.go 4.go 5.go
+  wait
+  assert_equal "$(wc -l <started)" 7
+}
+
+waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
+
+@test "--permits: a different number is an error that names both" {
+  zkflock --permits 3 "$LOCK" true
+  refuses 78 "$LOCK has 3 permits, not 5: all have to ask for the same number" --permits 5 "$LOCK" touch ran
+  run -0 zkflock --permits 3 -n "$LOCK" true
+}
+
+@test "--permits: a lock and a semaphore on one path refuse each other" {
+  zkflock --permits 3 "$LOCK" true
+  refuses 78 "$LOCK is a semaphore; it takes --permits, or choose another LOCK" "$LOCK" touch ran
+  refuses 78 "$LOCK is a semaphore; it takes --permits, or choose another LOCK" --unfair "$LOCK" touch ran
+  refuses 78 "$LOCK/leases holds the permits of a semaphore; it is no lock" "$LOCK/leases" touch ran
+  hold "$LOCK/plain" release
+  refuses 78 "$LOCK/plain is in use as a lock without --permits; leave that out, or choose another LOCK" \
+    --permits 2 "$LOCK/plain" touch ran
+  # Nothing was made that would turn the lock into a semaphore.
+  run -1 zkflock -n "$LOCK/plain" true
+  touch release
+  wait "$holder"
+  run -0 zkflock -n "$LOCK/plain" true
+}
+
+@test "--permits: the keeper is killed, and the permit is free at once" {
+  permit a
+  keeper=$!
+  started a
+  permit b
+  started b
+  kill -KILL "$keeper"
+  run -0 zkflock --permits 2 -v -w 5 "$LOCK" echo ran
+  refute_output --partial vanished
+  assert_output --partial ran
+  touch b.go
+  wait
+}
+
+@test "--permits: a holder that vanished is waited for when there is no permit beside its own" {
+  permit a
+  crashing=$!
+  started a
+  # shellcheck disable=SC2046
+  kill -KILL $(family "$crashing")
+  zk "$ONE" await-count "$LOCK/leases" 0
+  # One of two may still be in use: the other one is free.
+  run -0 zkflock --permits 2 -v "$LOCK" echo ran
+  refute_output --partial vanished
+  permit b
+  started b
+  run -0 zkflock --permits 2 -v "$LOCK" echo ran
+  assert_output --partial "a contender vanished"
+  touch b.go
+  wait
+}
+
+@test "--permits: tokens grow, and the environment tells the semaphore's path" {
+  last=0
+  for _ in 1 2 3; do
+    run -0 zkflock --permits 2 "$LOCK" sh -c 'echo $ZKFLOCK_TOKEN $ZKFLOCK_LOCK $ZKFLOCK_NODE'
+    read -r token path node <<<"$output"
+    assert [ "$token" -gt "$last" ]
+    assert_equal "$path" "$LOCK"
+    assert_regex "$node" "^$LOCK/leases/_c_[0-9a-f]{32}-lease-[0-9]{10}\$"
+    last=$token
+  done
+}
+
+@test "--permits: the connection breaks at each message in turn" {
+  zkflock --permits 2 "$LOCK" true
+  for direction in request reply; do
+    for number in 2 3 4 5 6 7 8; do
+      coproc PROXY { proxy "$ONE" "$direction" "$number" 3>&-; }
+      proxy_pid=$PROXY_PID
+      read -r -u "${PROXY[0]}" port
+      run -0 zkflock --permits 2 -z "127.0.0.1:$port" "$LOCK" echo ran
+      assert_output ran
+      eval "exec ${PROXY[1]}>&-"
+      wait "$proxy_pid" || true
+    done
+  done
+  read -r version cversion _ <<<"$(zk "$ONE" stat "$LOCK/leases")"
+  assert_equal "$((2 * version))" "$cversion"
+}
+
+@test "--permits: with further locks" {
+  run -0 zkflock --permits 2 --with "$LOCK.b" "$LOCK" sh -c "zkflock -n --no-reentry $LOCK.b true || echo taken"
+  assert_line taken
+}
+
+@test "--permits: what it does not go with" {
+  for wrong in 0 -1 x 1.5 1000001; do
+    refuses 64 "--permits takes a number from 1 to 1000000, not '$wrong'" --permits "$wrong" "$LOCK" touch ran
+  done
+  refuses 64 "--permits does not go with --shared or --exclusive: a permit is neither" --permits 3 --shared "$LOCK" touch ran
+  refuses 64 "--permits does not go with --shared or --exclusive: a permit is neither" --permits 3 -x "$LOCK" touch ran
+  refuses 64 "--permits does not go with --unfair: permits are given out in a queue" --permits 3 --unfair "$LOCK" touch ran
+  refuses 64 "--permits does not go with --node-style: semaphores are Curator's" --permits 3 --node-style kazoo "$LOCK" touch ran
+}
+
+@test "--permits: one vanished holder is waited for once, however busy the semaphore is" {
+  zkflock --lease 4 --permits 2 "$LOCK" true
+  background --session-timeout 2 --permits 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
+  crashing=$!
+  eventually test -e crashing
+  # shellcheck disable=SC2046
+  kill -KILL $(family "$crashing")
+  zk "$ONE" await-count "$LOCK/leases" 0
+  # Two at a time all along: permits are given back while others wait for the vanished one.
+  for i in 1 2 3; do
+    (for _ in $(seq 20); do zkflock -v --permits 2 "$LOCK" sleep 0.05 2>>"log.$i"; done) 3>&- 4>&- &
+  done
+  wait
+  run -0 zkflock -v --permits 2 "$LOCK" true
+  refute_output --partial vanished
+  read -r version cversion _ <<<"$(zk "$ONE" stat "$LOCK/leases")"
+  assert_equal "$((2 * version))" "$cversion"
+  assert [ "$(cat log.* | grep -c "a contender vanished")" -le 3 ]
+}

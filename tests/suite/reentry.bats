@@ -1,0 +1,165 @@
+# A zkflock of the same lock inside the command of another.
+
+load helper
+
+# With a place in the queue of its own, an inner one would wait for the outer one for ever.
+inside() { timeout 20 zkflock "$@"; }
+
+@test "re-entry: at once, at any depth, through shells and make" {
+  cat >Makefile <<'EOF'
+all: a b
+a b:
+	@zkflock -n "$(LOCK)" sh -c 'zkflock -n "$$ZKFLOCK_LOCK" echo $@'
+EOF
+  export LOCK
+  run -0 inside "$LOCK" sh -c 'bash -c "zkflock -n \"\$ZKFLOCK_LOCK\" make -s -j2"'
+  assert_equal "$(sort <<<"$output")" $'a\nb'
+}
+
+@test "re-entry: no second place in the queue, no connection, the same node and token" {
+  connections() { zk "$ONE" mntr zk_num_alive_connections; }
+  inside "$LOCK" sh -c 'echo "$ZKFLOCK_NODE $ZKFLOCK_TOKEN" >outer
+    zkflock "$0" sh -c "echo \"\$ZKFLOCK_NODE \$ZKFLOCK_TOKEN\" >inner; until [ -e go ]; do sleep 0.02; done"' \
+    "$LOCK" 3>&- 4>&- &
+  eventually test -s inner
+  assert_equal "$(zk "$ONE" ls "$LOCK" | wc -l)" 1
+  # The one that asks counts itself.
+  assert_equal "$(connections)" 2
+  touch go
+  wait
+  assert_equal "$(cat inner)" "$(cat outer)"
+}
+
+@test "re-entry: the lock is held until the last of them ends, also when it outlives the command" {
+  background -v "$LOCK" sh -c '(zkflock "$0" sh -c "touch in; until [ -e go ]; do sleep 0.02; done; exit 9") &
+    until [ -e in ]; do sleep 0.02; done; exit 4' "$LOCK" 2>log
+  holder=$!
+  eventually contains log "sh has ended, but 1 zkflock inside it still use $LOCK"
+  run -1 zkflock -n "$LOCK" touch ran
+  touch go
+  ends_with 4 "$holder"
+  run -0 zkflock -n "$LOCK" true
+}
+
+@test "re-entry: who outlives the command dies with the lock" {
+  background -v --session-timeout 2 --lease 4 "$LOCK" sh -c '(zkflock "$0" sh -c "echo \$\$ >in; exec sleep 1000") &
+    until [ -s in ]; do sleep 0.02; done' "$LOCK" 2>log
+  holder=$!
+  eventually contains log "sh has ended, but 1 zkflock inside it still use $LOCK"
+  # Longer than the lease: it is guarded, and proven.
+  sleep 5
+  refute gone "$(cat in)"
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 75 "$holder"
+  eventually gone "$(cat in)"
+}
+
+@test "re-entry: the keeper is killed, and all that use its lock die" {
+  background "$LOCK" sh -c '(zkflock "$0" sh -c "echo \$\$ >in; exec sleep 1000") &
+    until [ -s in ]; do sleep 0.02; done' "$LOCK"
+  holder=$!
+  eventually test -s in
+  kill -KILL "$holder"
+  eventually gone "$(cat in)"
+  run -0 zkflock -w 5 "$LOCK" true
+}
+
+@test "re-entry: shared inside exclusive is fine, exclusive inside shared is refused" {
+  run -0 inside -x "$LOCK" zkflock -s "$LOCK" echo ran
+  assert_output ran
+  run -0 inside -s "$LOCK" zkflock -s "$LOCK" echo ran
+  assert_output ran
+  for kind in -x --unfair ""; do
+    # shellcheck disable=SC2086 # no kind is no argument
+    run -64 inside -s "$LOCK" zkflock $kind "$LOCK" touch ran
+    assert_output "zkflock: $LOCK is held shared by the zkflock around this one: an exclusive lock inside would wait for itself; use --shared here or --exclusive there"
+  done
+  assert_not_exist ran
+}
+
+@test "re-entry: in every kind" {
+  run -0 inside --unfair "$LOCK" zkflock --unfair "$LOCK" echo ran
+  assert_output ran
+  run -0 inside --unfair "$LOCK" zkflock "$LOCK" echo ran
+  assert_output ran
+  run -0 inside --permits 1 "$LOCK/p" zkflock --permits 1 "$LOCK/p" echo ran
+  assert_output ran
+  run -0 inside --node-style kazoo "$LOCK" zkflock "$LOCK" echo ran
+  assert_output ran
+}
+
+@test "re-entry: the same lock under another name is recognised" {
+  zk "$ONE" create "$LOCK/root"
+  run -0 inside -z "$ONE$LOCK/root" /a/b zkflock -z "$ONE" "$LOCK/root/a/b" echo ran
+  assert_output ran
+  run -0 inside -z "$ONE" "$LOCK/root/a/b" zkflock -z "$ONE$LOCK" /root/a/b echo ran
+  assert_output ran
+  run -0 inside -z "$THREE" "$LOCK" zkflock -z "$(tr , '\n' <<<"$THREE" | tac | paste -sd,)" "$LOCK" echo ran
+  assert_output ran
+  run -0 inside -z "$THREE" "$LOCK" zkflock -z "$(tr , '\n' <<<"$THREE" | tail -n 1)" "$LOCK" echo ran
+  assert_output ran
+  run -0 inside -z "$ONE" "$LOCK.b" zkflock -z "localhost:${ONE#*:}" "$LOCK.b" echo ran
+  assert_output ran
+}
+
+@test "re-entry: under a name that cannot be recognised it is refused and does not wait for itself" {
+  coproc PROXY { proxy "$ONE" none 0 3>&-; }
+  proxy_pid=$PROXY_PID
+  read -r -u "${PROXY[0]}" port
+  for kind in -x -s; do
+    run -64 inside "$LOCK" zkflock "$kind" -z "127.0.0.1:$port" "$LOCK" touch ran
+    assert_output "zkflock: $LOCK is held by the zkflock around this one, and would be waited for in vain: it is out of reach from here (other --servers, another user, --no-reentry)"
+  done
+  assert_not_exist ran
+  eval "exec ${PROXY[1]}>&-"
+  wait "$proxy_pid" || true
+}
+
+@test "re-entry: another lock inside is another lock, and the same path elsewhere too" {
+  hold "$LOCK.b" release
+  run -1 inside "$LOCK.a" zkflock -n "$LOCK.b" touch ran
+  touch release
+  wait "$holder"
+  run -0 inside -z "$THREE" "$LOCK.a" zkflock -v -z "$ONE" "$LOCK.a" true
+  assert_output --partial "holding"
+  # Around them both is used.
+  run -0 inside "$LOCK.a" zkflock "$LOCK.b" zkflock --with "$LOCK.a" "$LOCK.b" echo ran
+  assert_output ran
+}
+
+@test "re-entry: what is not held around is taken beside it" {
+  run -0 inside "$LOCK.a" zkflock -v --with "$LOCK.b" "$LOCK.a" \
+    sh -c 'zkflock -n --no-reentry "$0" true; zkflock -n "$0" echo in' "$LOCK.b"
+  assert_line "zkflock: $LOCK.a is held by the zkflock around this one"
+  assert_line "zkflock: $LOCK.b is busy: 1 ahead"
+  assert_line in
+}
+
+@test "--no-reentry inside queues up, outside it is found out" {
+  run -1 inside "$LOCK" zkflock --no-reentry -n "$LOCK" touch ran
+  run -64 inside --no-reentry "$LOCK" zkflock "$LOCK" touch ran
+  assert_not_exist ran
+}
+
+@test "re-entry: another user is not let in" {
+  chmod 777 .
+  run -64 inside "$LOCK" setpriv --reuid 65534 --clear-groups env PATH="$PATH" zkflock -n "$LOCK" touch ran
+  assert_not_exist ran
+}
+
+@test "re-entry: names of those that have ended, and nonsense, are passed over" {
+  ZKFLOCK_HELD="0123456789abcdef01234567 x $(head -c 5000 /dev/zero | tr '\0' y)  " \
+    run -0 zkflock "$LOCK" sh -c 'zkflock -n "$0" echo ran' "$LOCK"
+  assert_output ran
+}
+
+@test "re-entry: exit status, signals and a missing command are as ever" {
+  run -7 inside "$LOCK" zkflock "$LOCK" sh -c 'exit 7'
+  run -127 inside "$LOCK" zkflock "$LOCK" no-such-command
+  run -143 inside "$LOCK" zkflock "$LOCK" sh -c 'kill -TERM $$; sleep 1'
+  background "$LOCK" sh -c 'exec zkflock "$0" sh -c "echo \$\$ >ready; exec sleep 1000"' "$LOCK"
+  holder=$!
+  eventually test -s ready
+  kill -TERM "$holder"
+  ends_with 143 "$holder"
+}

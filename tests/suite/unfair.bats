@@ -1,0 +1,129 @@
+# --unfair: no queue, whoever comes first.
+
+load helper
+
+@test "--unfair: 500 increments by 20 concurrent loops, none lost" {
+  echo 0 >counter
+  for _ in $(seq 20); do
+    (for _ in $(seq 25); do
+      zkflock --unfair "$LOCK" sh -c 'n=$(cat counter); sleep 0.001; echo $((n + 1)) >counter'
+    done) 3>&- 4>&- &
+  done
+  wait
+  assert_equal "$(cat counter)" 500
+  # All departures were counted.
+  read -r version cversion children _ <<<"$(zk "$ONE" stat "$LOCK")"
+  assert_equal "$children" 0
+  assert_equal "$((2 * version))" "$cversion"
+}
+
+@test "--unfair: there is one znode, no queue, and a waiter has it when it comes free" {
+  hold_unfair
+  background -v --unfair "$LOCK" touch ran 2>log
+  waiter=$!
+  eventually contains log "waiting for $LOCK"
+  assert_equal "$(zk "$ONE" ls "$LOCK")" unfair__lock__-lock-0000000000
+  run -1 zkflock --unfair -n "$LOCK" true
+  assert_output "zkflock: $LOCK is busy: 1 ahead"
+  run -1 zkflock --unfair -w 0.2 "$LOCK" true
+  touch release
+  ends_with 0 "$waiter"
+  ends_with 0 "$holder"
+  assert_exist ran
+}
+
+hold_unfair() {
+  background --unfair --lease 4 --session-timeout 2 "$LOCK" sh -c 'echo $$ >held; until [ -e release ]; do sleep 0.02; done'
+  holder=$!
+  eventually test -s held
+}
+
+@test "--unfair: a fair one waits for it" {
+  hold_unfair
+  run -1 zkflock -n "$LOCK" true
+  wait_in_line log "$LOCK" touch ran
+  # And who comes now without queueing does not get in between.
+  run -1 zkflock --unfair -q -n "$LOCK" true
+  touch release
+  ends_with 0 "$waiter"
+  ends_with 0 "$holder"
+  assert_exist ran
+}
+
+@test "--unfair: waits for a fair one" {
+  hold "$LOCK" release
+  run -1 zkflock --unfair -n "$LOCK" true
+  background -v --unfair "$LOCK" touch ran 2>log
+  waiter=$!
+  eventually contains log "waiting for $LOCK"
+  zk "$ONE" await-count "$LOCK" 1
+  touch release
+  ends_with 0 "$waiter"
+  wait "$holder"
+  assert_exist ran
+}
+
+@test "--unfair and fair ones, shared and exclusive, never together" {
+  echo 0 >counter
+  for kind in --unfair --unfair -x -x --unfair ""; do
+    (for _ in $(seq 40); do
+      # shellcheck disable=SC2086 # no kind is no argument
+      zkflock $kind "$LOCK" sh -c 'n=$(cat counter); sleep 0.001; echo $((n + 1)) >counter'
+    done) 3>&- 4>&- &
+  done
+  (for _ in $(seq 40); do
+    zkflock --shared "$LOCK" sh -c 'a=$(cat counter); sleep 0.001; b=$(cat counter); [ "$a" = "$b" ] || touch torn'
+  done) 3>&- 4>&- &
+  wait
+  assert_equal "$(cat counter)" 240
+  assert_not_exist torn
+}
+
+@test "--unfair: tokens grow" {
+  last=0
+  for _ in 1 2 3; do
+    run -0 zkflock --unfair "$LOCK" printenv ZKFLOCK_TOKEN
+    assert [ "$output" -gt "$last" ]
+    last=$output
+  done
+}
+
+@test "--unfair: the keeper is killed, and the next one has it at once" {
+  hold_unfair
+  kill -KILL "$holder"
+  run -0 zkflock --unfair -v -w 5 "$LOCK" echo ran
+  refute_output --partial vanished
+  assert_output --partial ran
+}
+
+@test "--unfair: a holder that vanished is waited for" {
+  hold_unfair
+  # shellcheck disable=SC2046
+  kill -KILL $(family "$holder")
+  zk "$ONE" await-count "$LOCK" 0
+  run -0 zkflock --unfair -v "$LOCK" echo ran
+  assert_output --partial "a contender vanished"
+}
+
+@test "--unfair: the reply to the create is lost, and the znode taken for the own one" {
+  zkflock "$LOCK" true
+  for message in "reply 2" "request 2" "reply 3" "reply 4" "request 4"; do
+    # shellcheck disable=SC2086 # two words
+    coproc PROXY { proxy "$ONE" $message 3>&-; }
+    proxy_pid=$PROXY_PID
+    read -r -u "${PROXY[0]}" port
+    run -0 zkflock --unfair -z "127.0.0.1:$port" "$LOCK" echo ran
+    assert_output ran
+    eval "exec ${PROXY[1]}>&-"
+    wait "$proxy_pid" || true
+  done
+  read -r version cversion _ <<<"$(zk "$ONE" stat "$LOCK")"
+  assert_equal "$((2 * version))" "$cversion"
+}
+
+@test "--unfair: what it does not go with" {
+  refuses 64 "--unfair does not go with --shared: without a queue readers would keep writers out for ever" \
+    --unfair --shared "$LOCK" touch ran
+  refuses 64 "--unfair does not go with --node-style: all of its kind use one name" \
+    --unfair --node-style kazoo "$LOCK" touch ran
+}

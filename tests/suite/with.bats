@@ -1,0 +1,90 @@
+# Several locks at once.
+
+load helper
+
+@test "--with: all are held while the command runs, and all given back" {
+  run -0 zkflock --with "$LOCK/b" --with "$LOCK/a" "$LOCK/c" sh -c '
+    for l in a b c; do zkflock -q -n --no-reentry "${ZKFLOCK_LOCK%c}$l" true && echo free; done
+    zkflock -n "${ZKFLOCK_LOCK%c}d" echo other; echo "$ZKFLOCK_LOCK $ZKFLOCK_NODE"'
+  refute_output --partial free
+  assert_line other
+  assert_line --regexp "^$LOCK/c $LOCK/c/_c_"
+  for lock in a b c; do
+    run -0 zkflock -n "$LOCK/$lock" true
+    assert_equal "$(zk "$ONE" stat "$LOCK/$lock" | cut -d" " -f1)" 3
+  done
+}
+
+@test "--with: opposite orders do not wait for each other for ever" {
+  echo 0 >counter
+  for order in "a b c" "c b a" "b a c" "c a b"; do
+    read -r one two three <<<"$order"
+    (for _ in $(seq 25); do
+      zkflock --with "$LOCK/$two" --with "$LOCK/$three" "$LOCK/$one" \
+        sh -c 'n=$(cat counter); sleep 0.001; echo $((n + 1)) >counter'
+    done) 3>&- 4>&- &
+  done
+  wait
+  assert_equal "$(cat counter)" 100
+}
+
+@test "--with: -w bounds the whole, and nothing is kept when one is busy" {
+  hold "$LOCK/b" release
+  run -1 zkflock -w 0.3 --with "$LOCK/b" --with "$LOCK/c" "$LOCK/a" touch ran
+  assert_output "zkflock: $LOCK/b is still busy after 300 ms: 1 ahead"
+  run -1 zkflock -n --with "$LOCK/b" "$LOCK/a" touch ran
+  for lock in a c; do run -0 zkflock -n "$LOCK/$lock" true; done
+  assert_not_exist ran
+  touch release
+  wait "$holder"
+}
+
+@test "--with: while the last is waited for, the first stay held, for longer than the lease" {
+  hold "$LOCK/b" release
+  background -v --lease 4 --session-timeout 2 --with "$LOCK/b" "$LOCK/a" touch ran 2>log
+  waiter=$!
+  eventually contains log "waiting for $LOCK/b"
+  started=$SECONDS
+  while [ $((SECONDS - started)) -lt 6 ]; do run -1 zkflock -q -n "$LOCK/a" true; done
+  touch release
+  ends_with 0 "$waiter"
+  wait "$holder"
+  assert_exist ran
+}
+
+@test "--with: one znode is taken away, and the command is ended, 75" {
+  background -v --with "$LOCK/b" "$LOCK/a" sh -c 'touch ready; exec sleep 1000' 2>log
+  holder=$!
+  eventually test -e ready
+  zk "$ONE" delete "$LOCK/b/$(zk "$ONE" ls "$LOCK/b")"
+  ends_with 75 "$holder"
+  assert grep -q "the znode $LOCK/b/.* was deleted by somebody" log
+  run -0 zkflock -n "$LOCK/a" true
+}
+
+@test "--with: the keeper is killed, and all come free at once" {
+  background --with "$LOCK/b" "$LOCK/a" sh -c 'touch ready; exec sleep 1000'
+  eventually test -e ready
+  kill -KILL $!
+  for lock in a b; do
+    run -0 zkflock -v -w 5 "$LOCK/$lock" echo ran
+    refute_output --partial vanished
+    assert_output --partial ran
+  done
+}
+
+@test "--with: shared locks too" {
+  background --shared --with "$LOCK/b" "$LOCK/a" sh -c 'touch ready; until [ -e release ]; do sleep 0.02; done'
+  holder=$!
+  eventually test -e ready
+  run -0 zkflock -n --shared --with "$LOCK/a" "$LOCK/b" true
+  run -1 zkflock -q -n "$LOCK/b" true
+  touch release
+  wait "$holder"
+}
+
+@test "--with: bad names, and the same lock twice" {
+  refuses 64 "the LOCK '/a//b' has an empty part (//)" --with /a//b "$LOCK" touch ran
+  refuses 64 "/locks/x is given twice; --with names further locks" --with x /locks/x touch ran
+  refuses 64 "/locks/x is given twice; --with names further locks" --with x --with x "$LOCK" touch ran
+}
