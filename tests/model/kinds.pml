@@ -1,0 +1,173 @@
+/*
+ * What the kinds of locks add to lock.pml, which includes this file, by one of these switches.
+ * Without any of them all are exclusive.
+ *
+ * READERS     shared locks: who joins is a reader or a writer.  A reader waits for writers before
+ *             it only.  It starts after its wait too, whatever else has vanished meanwhile, but
+ *             squares only if nobody has left since: nobody ever runs beside a writer.
+ * PERMITS=n   a semaphore: n commands may run.  It leaves out the lock under which permits are
+ *             taken: all go for them at the same time, which is worse.
+ * UNFAIR      --unfair: who joins is a fair or an unfair one.  An unfair one's znode has always the
+ *             same name, so there is one at a time, and it stands before all others.  It may
+ *             hold only if the list made behind its create shows nobody else; else it deletes the
+ *             znode and waits.  What names that znode may hit another's of the same name, so that
+ *             it proves once more behind a square, reads the version and then makes sure of its
+ *             znode before it deletes that, and repeats neither blindly.
+ *
+ * Each of these breaks one rule:
+ *   READER_SQUARES_ALL      a reader squares whatever it finds after its wait, as a writer does
+ *   READER_MARK             a waiter takes a reader that holds for one that nobody stands before;
+ *                           needs N = 3
+ *   UNFAIR_NO_LIST          an unfair one holds on its create
+ *   UNFAIR_SQUARES_BY_NAME  it holds on its square, whose check may be of another's znode
+ *   UNFAIR_LEAVES_BY_NAME   it deletes whatever has its name, and again if the answer was lost
+ *   UNFAIR_CLAIMS_FIRST     it makes sure of its znode before it reads the version, not after that
+ *   UNFAIR_LISTS_OWN_FIRST  the same, before it backs off; with UNFAIR_ANY_VERSION: after several
+ *                           tries it backs off whatever the version
+ *   PERMITS_FORGET_VANISHED permits are counted by the znodes that are there
+ */
+
+#ifdef READERS
+bool reader[N];
+
+#define CHOOSE_KIND if :: reader[me] = true :: true fi
+#define FORGET_KIND reader[me] = false
+#define IS_BESIDE(node) (reader[me] && reader[node])
+#define WRITES(c) (RUNS(c) && !reader[c])
+#define CHECK_TOGETHER assert(OF_ALL(RUNS, +) <= 1 || OF_ALL(WRITES, +) == 0)
+#ifdef READER_SQUARES_ALL
+#define MAY_SQUARE true
+#else
+#define MAY_SQUARE (!reader[me] || !changed)
+#endif
+#ifndef READER_MARK
+#define MARK_IS_EXCLUSIVE(node) (!reader[node])
+#endif
+#endif
+
+#ifdef PERMITS
+#define CHECK_TOGETHER assert(OF_ALL(RUNS, +) <= PERMITS)
+#define MAY_SQUARE (!changed)
+#define IS_ONLY_CHILD true
+#define PREDECESSOR_GONE (CHILDREN <= PERMITS || place[me] == 0)
+#define read_list() skip
+#ifdef PERMITS_FORGET_VANISHED
+#define ENOUGH_PERMITS true
+#else
+#define ENOUGH_PERMITS (seen_children + SEEN_VANISHED <= PERMITS)
+#endif
+#endif
+
+#ifdef UNFAIR
+bool unfair[N];
+byte watched[N]; /* on the znode of the other: 1; 2: it has gone */
+
+#define CHOOSE_KIND if :: unfair[me] = true :: true fi
+#define FORGET_KIND unfair[me] = false
+#define IS_FAIR (!unfair[me])
+#define HAS_NAME(c) (unfair[c] && place[c] > 0)
+#define NAME_TAKEN (unfair[me] && OF_ALL(HAS_NAME, ||))
+#define TAKE_PLACE \
+    if \
+    :: unfair[me] -> place[me] = 1; place[1 - me] = (place[1 - me] > 0 -> 2 : 0) \
+    :: else -> place[me] = 1 + CHILDREN \
+    fi
+#define FIRE(node) watched[1 - (node)] = (watched[1 - (node)] == 1 -> 2 : watched[1 - (node)])
+#define PREDECESSOR_GONE (watched[me] == 2)
+#define STOP_WATCHING watched[me] = 0
+#define SEEN_BY_KIND
+#define READ_BY_KIND skip
+#define FORGET_SEEN_BY_KIND watched[me] = 0
+#define read_list() \
+    ahead = (unfair[me] || place[me] > 1 -> CHILDREN - 1 : 0); \
+    watched[me] = (ahead > 0 -> 1 : 0)
+#ifdef UNFAIR_NO_LIST
+#define IS_ONLY_CHILD (CHILDREN == 1 || unfair[me])
+#endif
+
+/* Requests name the znode, and the name may be another's by now. */
+#define HAS_OWN_NAME (place[me] > 0 || NAME_TAKEN)
+#define remove_name() \
+    if \
+    :: unfair[me] && place[me] == 0 -> remove(1 - me) \
+    :: else -> remove(me) \
+    fi
+/* The answer is lost. */
+#define ONCE_MORE(again) \
+    if \
+    :: unfair[me] && !calm -> goto again \
+    :: true \
+    fi
+#ifdef UNFAIR_LEAVES_BY_NAME
+#define LEAVES HAS_OWN_NAME
+#else
+#define LEAVES (place[me] > 0 && !unfair[me])
+#endif
+#ifdef UNFAIR_LISTS_OWN_FIRST
+#define LISTS_OWN_LAST false
+#else
+#define LISTS_OWN_LAST unfair[me]
+#endif
+#endif
+
+#if defined(READERS) || defined(PERMITS)
+/* Whether somebody left since the wait for the vanished began. */
+#define NOTE_CHANGE \
+    changed = changed || (settled && (version != seen_version || departed != seen_departed))
+#define STARTS_BESIDE_VANISHED (settled && changed && SEEN_VANISHED > 0)
+#else
+#define STARTS_BESIDE_VANISHED false
+#endif
+#ifdef READERS
+#define SEEN_BY_KIND bool changed
+#define READ_BY_KIND NOTE_CHANGE
+#define FORGET_SEEN_BY_KIND changed = false
+#endif
+#ifdef PERMITS
+#define SEEN_BY_KIND bool changed; byte seen_children
+#define READ_BY_KIND \
+    NOTE_CHANGE; \
+    seen_children = CHILDREN; \
+    ahead = (seen_children > PERMITS -> 1 : 0)
+#define FORGET_SEEN_BY_KIND changed = false; seen_children = 0
+#endif
+
+/* Exclusive. */
+#ifndef SEEN_BY_KIND
+#define SEEN_BY_KIND
+#define READ_BY_KIND skip
+#define FORGET_SEEN_BY_KIND skip
+#endif
+#ifndef IS_ONLY_CHILD
+#define IS_ONLY_CHILD CHILDREN == 1
+#endif
+#ifndef CHOOSE_KIND
+#define CHOOSE_KIND skip
+#define FORGET_KIND skip
+#endif
+#ifndef IS_BESIDE
+#define IS_BESIDE(node) false
+#endif
+#ifndef CHECK_TOGETHER
+#define CHECK_TOGETHER assert(OF_ALL(RUNS, +) <= 1)
+#endif
+#ifndef MAY_SQUARE
+#define MAY_SQUARE true
+#endif
+#ifndef MARK_IS_EXCLUSIVE
+#define MARK_IS_EXCLUSIVE(node) true
+#endif
+#ifndef ENOUGH_PERMITS
+#define ENOUGH_PERMITS false
+#endif
+#ifndef UNFAIR
+#define IS_FAIR true
+#define TAKE_PLACE place[me] = 1 + CHILDREN
+#define NAME_TAKEN false
+#define FIRE(node) skip
+#define STOP_WATCHING skip
+#define HAS_OWN_NAME (place[me] > 0)
+#define LEAVES (place[me] > 0)
+#define remove_name() remove(me)
+#define ONCE_MORE(again) skip
+#endif
