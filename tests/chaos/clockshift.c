@@ -1,0 +1,91 @@
+/*
+ * Clocks that jump, for the programs that this is preloaded into: the file that $CHAOS_CLOCK names
+ * holds two 64-bit numbers of nanoseconds, added to the wall clock and to CLOCK_BOOTTIME.
+ *
+ * CLOCK_BOOTTIME jumps when a machine wakes up from a suspend; CLOCK_MONOTONIC does not.  Timers
+ * that are set to a time of CLOCK_BOOTTIME are set back to the kernel's idea of it; one that is
+ * running when the clock jumps rings late, which no real one does.
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND INT64_C(1000000000)
+
+enum { WALL, BOOT };
+
+static const volatile int64_t *offsets;
+
+__attribute__((constructor)) static void open_offsets(void)
+{
+    const char *path = getenv("CHAOS_CLOCK");
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+    if (fd < 0)
+        return;
+    void *map = mmap(NULL, 2 * sizeof(int64_t), PROT_READ, MAP_SHARED, fd, 0);
+
+    close(fd);
+    if (map != MAP_FAILED)
+        offsets = map;
+}
+
+static void shift(struct timespec *t, int64_t by)
+{
+    int64_t ns = (int64_t)t->tv_sec * SECOND + t->tv_nsec + by;
+
+    t->tv_sec = ns / SECOND;
+    t->tv_nsec = ns % SECOND;
+}
+
+/* The C library's own names for its parameters are reserved ones.
+   NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    int result = (int)syscall(SYS_clock_gettime, clock, t);
+
+    if (result == 0 && offsets && clock == CLOCK_REALTIME)
+        shift(t, offsets[WALL]);
+    else if (result == 0 && offsets && clock == CLOCK_BOOTTIME)
+        shift(t, offsets[BOOT]);
+    return result;
+}
+
+int gettimeofday(struct timeval *restrict t, void *restrict zone)
+{
+    struct timespec wall;
+
+    (void)zone;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    t->tv_sec = wall.tv_sec;
+    t->tv_usec = wall.tv_nsec / 1000;
+    return 0;
+}
+
+time_t time(time_t *t)
+{
+    struct timespec wall;
+
+    clock_gettime(CLOCK_REALTIME, &wall);
+    if (t)
+        *t = wall.tv_sec;
+    return wall.tv_sec;
+}
+
+int timerfd_settime(int fd, int flags, const struct itimerspec *value, struct itimerspec *old)
+{
+    struct itimerspec real = *value;
+
+    if (offsets && (flags & TFD_TIMER_ABSTIME) && (value->it_value.tv_sec > 1))
+        shift(&real.it_value, -offsets[BOOT]);
+    return (int)syscall(SYS_timerfd_settime, fd, flags, &real, old);
+}
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

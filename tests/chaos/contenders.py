@@ -1,0 +1,89 @@
+"""The crowd: one contender on each client machine, which takes its lock again and again."""
+import dataclasses
+import os
+import random
+import threading
+from typing import Optional
+
+from cluster import Cluster
+from hosts import Host
+from kinds import Manner
+from locks import Lock
+from runs import Run
+from world import now
+
+# Longer than any wait that the bounds allow; who waits longer is stuck.
+PATIENCE = 180.0
+
+
+@dataclasses.dataclass
+class Operation:
+    who: str
+    lock: Lock
+    manner: Manner
+    started: float
+    finished: float
+    status: Optional[int]  # None: it did not end
+    messages: str
+
+
+class Contender:
+    def __init__(self, cluster: Cluster, host: Host, lock: Lock, over: threading.Event) -> None:
+        self.cluster = cluster
+        self.host = host
+        self.lock = lock
+        self.over = over
+        self.rng = random.Random(f"{cluster.seed}/{host.name}")
+        self.operations: list[Operation] = []
+        self.thread = threading.Thread(target=self.loop, daemon=True)
+
+    def hold_time(self) -> float:
+        """Mostly short; now and then long enough to be hit by faults of the ensemble."""
+        kind = self.rng.random()
+        if kind < 0.8:
+            return self.rng.uniform(0.01, 0.15)
+        return self.rng.uniform(0.2, 0.8) if kind < 0.95 else self.rng.uniform(1, 2.5)
+
+    def loop(self) -> None:
+        while not self.over.is_set():
+            self.turn()
+
+    def turn(self) -> None:
+        manner = self.lock.kind.draw(self.lock, self.rng, True)
+        run = Run(self.cluster.tools, self.host, self.lock,
+                  self.cluster.servers.shuffled(self.rng), self.hold_time(), manner=manner)
+        status = run.status(PATIENCE)
+        if status is None:
+            run.destroy()
+        messages = run.messages()
+        self.operations.append(
+            Operation(run.who, self.lock, manner, run.started, now(), status, messages))
+        margin = run.margin()
+        if margin is not None:
+            with self.cluster.book.guard:
+                self.cluster.book.margins.append(margin)
+        if status == 0:
+            # Kept in one file, for whoever overlapped with a holder that noticed nothing.
+            self.lock.note(f"{run.who}:\n{messages}")
+            os.remove(run.errors)
+
+
+class Crowd:
+    def __init__(self, cluster: Cluster) -> None:
+        self.over = threading.Event()
+        self.cluster = cluster
+        wanted = [lock for lock in cluster.busy_locks for _ in range(lock.kind.crowd)]
+        self.contenders = [Contender(cluster, host, lock, self.over)
+                           for host, lock in zip(cluster.hosts, wanted, strict=True)]
+        for contender in self.contenders:
+            contender.thread.start()
+
+    def disperse(self) -> None:
+        """Lets everybody finish what is under way."""
+        self.over.set()
+        deadline = now() + PATIENCE
+        for contender in self.contenders:
+            contender.thread.join(max(0.0, deadline - now()) + 5)
+
+    def operations(self) -> list[Operation]:
+        return [operation for contender in self.contenders for operation in contender.operations]

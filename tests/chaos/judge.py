@@ -1,0 +1,220 @@
+"""The verdict over a whole campaign, from the payload's logs.  It asks zkflock nothing."""
+import dataclasses
+import os
+from typing import Iterable
+
+import zookeeper
+from cluster import Book, Cluster
+from contenders import Operation
+from kinds import PERMITS, SEMAPHORE
+from locks import Lock, Turn
+from servers import NAMES
+from stage import EXIT_LOST, EXIT_UNREACHABLE
+from world import EXPIRY, LEASE, SLACK, read, until
+
+OURS = {"zkflock", "lock-guard", "payload"}
+
+
+@dataclasses.dataclass
+class Verdict:
+    turns: int = 0
+    lost_updates: int = 0
+    overlaps: int = 0
+    expected_overlaps: int = 0
+    longest_gap: float = 0.0
+
+
+def overlaps(lock: Lock, book: Book, verdict: Verdict) -> None:
+    """M: the payload was refused the judge's lock."""
+    found = lock.overlaps()
+    if lock.fragile:
+        verdict.expected_overlaps += len(found)
+        return
+    verdict.overlaps += len(found)
+    for line in found:
+        book.violation("M", f"{lock.path}: {line}", quiet=True, lock=lock)
+
+
+def tokens(lock: Lock, book: Book) -> None:
+    """K: a writer's token is greater than all before, a reader's than that of any writer.
+
+    Holders of permits start in any order, each with a token of its own.
+    """
+    turns = [turn for turn in lock.turns if not turn.beside]
+    if not lock.kind.ordered:
+        turns.sort(key=lambda turn: turn.token)
+    of_writers = of_all = 0
+    for turn in turns:
+        before = of_writers if turn.reader else of_all
+        if turn.token <= before:
+            book.violation("K", f"{lock.path}: {turn.who} has the token {turn.token} after "
+                                f"{before}", lock=lock)
+        of_all = max(of_all, turn.token)
+        if not turn.reader:
+            of_writers = max(of_writers, turn.token)
+
+
+def audit(turns: Iterable[Turn], final: int) -> tuple[int, int]:
+    """How many updates are lost, and how many came from nowhere.
+
+    What was written is known from the line after it.  A payload that was killed between its write
+    and that line leaves two values possible; the next reading settles which.
+    """
+    lost = unknown = least = most = 0
+    for value, turn in [(turn.value, turn) for turn in turns] + [(final, None)]:
+        lost += max(0, least - value)
+        unknown += max(0, value - most)
+        if turn is None or turn.reader:
+            continue
+        least, most = value, value + 1
+        if turn.written is not None:
+            least = most = turn.written
+    return lost, unknown
+
+
+def counts(lock: Lock, book: Book, verdict: Verdict) -> None:
+    """C: the counter is what the log says, to the last write."""
+    if lock.fragile:
+        return
+    for slot in {turn.slot for turn in lock.turns}:
+        lost, unknown = audit((turn for turn in lock.turns if turn.slot == slot),
+                              lock.counter(slot))
+        verdict.lost_updates += lost
+        if lost:
+            book.violation("C", f"{lock.path}: {lost} updates of the counter are lost", lock=lock)
+        if unknown:
+            book.violation("C", f"{lock.path}: {unknown} updates of the counter by nobody known",
+                           lock=lock)
+    for line in lock.seen("changed"):
+        book.violation("C", f"{lock.path}: {line}", quiet=True, lock=lock)
+
+
+def gap_bound(lock: Lock, book: Book, since: float, to: float) -> float:
+    """How long nobody may start: each fault costs an expiry and a lease, one of the ensemble
+    lasts as long as it lasts, and may cost every contender its session."""
+    vanished = EXPIRY + LEASE
+    hits = sum(1 for hit, at in book.struck if hit in lock.linked() and since - vanished < at < to)
+    bound = SLACK + vanished * max(1, hits)
+    for start, end in book.disturbances:
+        if start < to and end > since:
+            bound += min(end, to) - max(start, since) + 2 * vanished
+    return bound
+
+
+def gaps(lock: Lock, book: Book, verdict: Verdict) -> None:
+    """L: with a crowd waiting, somebody starts soon after the one before.
+
+    Of a pair, who has the one may wait for who has the other: they count together.
+    """
+    turns = sorted(((turn, one) for one in lock.linked() for turn in one.turns),
+                   key=lambda found: found[0].begin)
+    latest, since = "the start", float("inf")
+    for turn, one in turns:
+        gap = max(0.0, turn.begin - since)
+        verdict.longest_gap = max(verdict.longest_gap, gap)
+        bound = gap_bound(lock, book, since, turn.begin)
+        if gap > bound:
+            book.violation("L", f"{lock.path}: nobody between {latest} and {turn.who} for "
+                                f"{gap:.1f} s, {bound:.1f} s at most were due", lock=lock)
+        end = one.gone_by(turn)
+        if latest == "the start" or end > since:
+            latest, since = turn.who, end
+
+
+def idle_permits(lock: Lock, book: Book) -> None:
+    """L: a holder that vanished costs those who come one lease, not each of them one."""
+    waits = 0
+    for i, turn in enumerate(lock.turns[1:], 1):
+        since = lock.turns[i - 1].begin
+        running = sum(1 for before in lock.turns[max(0, i - 20):i]
+                      if lock.gone_by(before) > since + SLACK)
+        if running >= PERMITS or turn.begin - since < 0.9 * LEASE:
+            continue
+        # What a fault of the ensemble costs is not counted, as it may cost everybody's session.
+        if not book.disturbed(since - 2 * (EXPIRY + LEASE), turn.begin):
+            waits += 1
+    hits = sum(1 for hit, _ in book.struck if hit is lock)
+    if waits > hits:
+        book.violation("L", f"{lock.path}: a lease was waited {waits} times while a permit was "
+                            f"free; {hits} faults struck it", lock=lock)
+
+
+def statuses(operations: list[Operation], book: Book) -> dict[str, int]:
+    """E: what contenders were told is what happened; those that no fault touched succeed."""
+    counted: dict[str, int] = {}
+    for op in operations:
+        counted[str(op.status)] = counted.get(str(op.status), 0) + 1
+        turn = op.lock.turn(op.who)
+        whole = turn is not None and turn.end is not None
+        disturbed = book.disturbed(op.started, op.finished)
+        if op.status == 0:
+            if not whole:
+                book.violation("E", f"{op.who} ended with 0 without a whole run", lock=op.lock)
+        elif op.status is None:
+            book.violation("L", f"{op.who} did not end in {op.finished - op.started:.0f} s: "
+                                f"{op.messages}", lock=op.lock)
+        elif op.status not in (EXIT_LOST, EXIT_UNREACHABLE) or not disturbed:
+            book.violation("E", f"{op.who} ended with {op.status} "
+                                f"{'during' if disturbed else 'without'} a fault of the ensemble: "
+                                f"{op.messages}", lock=op.lock)
+        elif op.status == EXIT_LOST and "lost" not in op.messages:
+            book.violation("E", f"{op.who} ended with 75 and said: {op.messages}", lock=op.lock)
+    return counted
+
+
+def processes_left() -> list[str]:
+    """In this run's own process namespace, so that they are all ours."""
+    left = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                state = read(f"/proc/{entry}/stat").rsplit(")", 1)[1].split()[0]
+                name = read(f"/proc/{entry}/comm").strip()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if name in OURS and state != "Z":
+                left.append(f"{entry} {name} ({state})")
+    return left
+
+
+def disagreements(cluster: Cluster) -> None:
+    """Z: servers that lost something committed, which zkflock takes for granted that they do not.
+
+    It may explain the rest, as one who waits for ever for a znode that its own server alone has.
+    """
+    queues = [queue for lock in cluster.locks for queue in lock.queues()]
+    shown = {name: zookeeper.shown_by(cluster.servers.address(name), queues) for name in NAMES}
+    for queue in queues:
+        views = {name: view.get(queue) for name, view in shown.items()}
+        if len({str(view) for view in views.values()}) > 1:
+            cluster.book.violation("Z", f"the servers have different children of {queue}: {views}")
+
+
+def leftovers(cluster: Cluster) -> None:
+    """L: when everybody has gone, so has everything."""
+    if not until(lambda: not processes_left(), 5, 0.1):
+        cluster.book.violation("L", f"processes are left: {', '.join(processes_left())}")
+    for lock in cluster.locks:
+        for queue in lock.queues():
+            def empty(path: str = queue) -> bool:
+                return not cluster.zookeeper.contenders(path)
+            if not until(empty, EXPIRY + SLACK, 0.1):
+                cluster.book.violation("L", f"znodes are left in {queue}: "
+                                            f"{cluster.zookeeper.contenders(queue)}", lock=lock)
+
+
+def judge(cluster: Cluster) -> Verdict:
+    verdict = Verdict()
+    for lock in cluster.locks:
+        lock.refresh()
+        verdict.turns += lock.operations()
+        overlaps(lock, cluster.book, verdict)
+        tokens(lock, cluster.book)
+        counts(lock, cluster.book, verdict)
+        private = lock.name.startswith("private")
+        second = lock.partner in cluster.locks[:cluster.locks.index(lock)]
+        if not private and not second:
+            gaps(lock, cluster.book, verdict)
+        if not private and lock.kind is SEMAPHORE:
+            idle_permits(lock, cluster.book)
+    return verdict

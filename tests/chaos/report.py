@@ -1,0 +1,103 @@
+"""What a campaign has to say at its end."""
+import statistics
+from collections import Counter
+
+from cluster import Cluster, Violation
+from contenders import Crowd
+from judge import Verdict
+from kinds import KINDS
+from locks import Lock
+from stage import SCENARIOS
+
+SHOWN = 10
+
+# Parts of the list of faults that are not injected, and why.
+NOT_INJECTED = [
+    (24, "the machine's wall clock is not set, as it is everybody's and no namespace has one of "
+         "its own; the clock that zkflock sees is"),
+    (25, "the machine is not suspended; the clock that zkflock sees jumps as after it"),
+    (27, "the machine's own disk is not filled; zkflock writes no file but stderr, which is on a "
+         "full one"),
+    (30, "a server cannot be given a sequence near 2^31; the unit tests have it"),
+]
+
+
+def table(cluster: Cluster) -> None:
+    print("\nfault  times  invariants  what")
+    for scenario in sorted(SCENARIOS, key=lambda s: s.number):
+        times = sum(1 for fault in cluster.book.faults
+                    if (fault.number, fault.name) == (scenario.number, scenario.name))
+        print(f"{scenario.number:5}  {times:5}  {scenario.invariants:10}  {scenario.name}")
+
+
+def manners(crowd: Crowd, locks: list[Lock]) -> str:
+    """How often the crowd succeeded in each manner, where there are several."""
+    names = Counter(op.manner.name for op in crowd.operations()
+                    if op.lock in locks and op.status == 0)
+    return "" if len(names) < 2 else ": " + ", ".join(
+        f"{count} {name}" for name, count in names.most_common())
+
+
+def kinds(cluster: Cluster, crowd: Crowd) -> None:
+    """What was done, struck and found of each kind of lock."""
+    print("\noperations  faults  overlaps  violations  kind of lock")
+    for kind in KINDS:
+        locks = [lock for lock in cluster.locks if lock.kind is kind]
+        faults = sum(1 for fault in cluster.book.faults if fault.lock in locks)
+        overlaps = sum(len(lock.overlaps()) for lock in locks if not lock.fragile)
+        violations = sum(1 for violation in cluster.book.violations if violation.lock in locks)
+        print(f"{sum(lock.operations() for lock in locks):10}  {faults:6}  {overlaps:8}  "
+              f"{violations:10}  {kind.name}{manners(crowd, locks)}")
+
+
+def left_out(cluster: Cluster) -> None:
+    print("\nnot injected")
+    for number, reason in NOT_INJECTED:
+        print(f"{number:5}  {reason}")
+    for number, name, reason in cluster.book.not_played:
+        print(f"{number:5}  {name}, once: {reason}")
+
+
+def spans(cluster: Cluster) -> None:
+    book = cluster.book
+    print("\ntime until the next holder starts")
+    for kind in sorted({kind for kind, _ in book.takeovers}):
+        times = [span for found, span in book.takeovers if found == kind]
+        print(f"  after {kind + ':':22} median {statistics.median(times):5.2f} s, "
+              f"worst {max(times):5.2f} s, of {len(times)}")
+    if book.cut_margins:
+        print(f"from one lease after a cut to the end of the command's tree, worst: "
+              f"{-min(book.cut_margins):.3f} s")
+    if book.margins:
+        print(f"from the end of the lease to the end of the command's tree, worst: "
+              f"{-min(book.margins):.3f} s, of {len(book.margins)} losses")
+
+
+def list_violations(violations: list[Violation]) -> None:
+    """In order; of many of a kind the first ones, which have to do with the cause."""
+    print("\nviolations")
+    for invariant in sorted({violation.invariant for violation in violations}):
+        some = [violation for violation in violations if violation.invariant == invariant]
+        for violation in some[:SHOWN]:
+            print(f"  {violation}")
+        if len(some) > SHOWN:
+            print(f"  {invariant}: ... and {len(some) - SHOWN} more")
+
+
+def report(cluster: Cluster, crowd: Crowd, verdict: Verdict, counted: dict[str, int]) -> None:
+    table(cluster)
+    kinds(cluster, crowd)
+    left_out(cluster)
+    spans(cluster)
+    print(f"longest time without a holder: {verdict.longest_gap:.1f} s")
+    print("contenders' exit status: " + ", ".join(
+        f"{status} {count} times" for status, count in sorted(counted.items())))
+    if verdict.expected_overlaps:
+        print(f"overlaps that no lock can prevent (fault 19): {verdict.expected_overlaps}")
+    violations = cluster.book.violations
+    if violations:
+        list_violations(violations)
+        print(f"logs are kept in {cluster.directory}")
+    print(f"chaos: {verdict.turns} operations, {len(cluster.book.faults)} faults, "
+          f"{len(violations)} violations, {verdict.lost_updates} lost updates, "
+          f"seed {cluster.seed}")

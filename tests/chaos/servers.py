@@ -1,0 +1,106 @@
+"""The ensemble of three, each server on a machine of its own."""
+import os
+import random
+import signal
+import socket
+import subprocess
+from typing import Optional
+
+from world import TESTS, read, until
+
+COUNT = 3
+NAMES = [f"s{i}" for i in range(1, COUNT + 1)]
+# A server that does not answer within this is stopped, cut off or dead.
+ANSWER_TIME = 0.5
+
+
+class Servers:
+    def __init__(self, directory: str, addresses: dict[str, str]) -> None:
+        self.directory = directory
+        hosts = " ".join(f"{name}={addresses[name]}" for name in NAMES)
+        self.tool("start", str(COUNT), ENSEMBLE_HOSTS=hosts)
+        self.list = read(f"{directory}/servers").strip()
+
+    def tool(self, verb: str, *args: str, **environ: str) -> None:
+        subprocess.run([f"{TESTS}/ensemble", verb, self.directory, *args], check=True,
+                       stdin=subprocess.DEVNULL, env={**os.environ, **environ})
+
+    def address(self, name: str) -> str:
+        """HOST:PORT of its clients."""
+        return self.list.split(",")[NAMES.index(name)]
+
+    def ask(self, name: str, word: str) -> str:
+        """Its answer to a four-letter word; nothing if there is none in time."""
+        host, port = self.address(name).split(":")
+        try:
+            with socket.create_connection((host, int(port)), ANSWER_TIME) as connection:
+                connection.settimeout(ANSWER_TIME)
+                connection.sendall(word.encode())
+                return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+        except OSError:
+            return ""
+
+    def mode(self, name: str) -> str:
+        """leader, follower, or nothing if it does not serve."""
+        for line in self.ask(name, "srvr").splitlines():
+            if line.startswith("Mode: "):
+                return line[6:]
+        return ""
+
+    def leader(self) -> Optional[str]:
+        leaders = [name for name in NAMES if self.mode(name) == "leader"]
+        return leaders[0] if len(leaders) == 1 else None
+
+    def await_leader(self) -> str:
+        leader = until(self.leader, 30)
+        assert leader, "no leader within 30 s"
+        return leader
+
+    def followers(self) -> list[str]:
+        leader = self.await_leader()
+        return [name for name in NAMES if name != leader]
+
+    def healthy(self) -> bool:
+        return sorted(self.mode(name) for name in NAMES) == ["follower", "follower", "leader"]
+
+    def await_healthy(self) -> None:
+        assert until(self.healthy, 60, 0.05), "the ensemble does not recover; see the servers' logs"
+
+    def serving(self, address: str) -> Optional[str]:
+        """The server that a client from this address is connected to."""
+        for name in NAMES:
+            if f"/{address}:" in self.ask(name, "cons"):
+                return name
+        return None
+
+    def shuffled(self, rng: random.Random) -> str:
+        hosts = self.list.split(",")
+        rng.shuffle(hosts)
+        return ",".join(hosts)
+
+    # ---- faults ----
+
+    def number(self, name: str) -> str:
+        return str(NAMES.index(name) + 1)
+
+    def pid(self, name: str) -> int:
+        return int(read(f"{self.directory}/{self.number(name)}/pid"))
+
+    def kill(self, name: str) -> None:
+        os.kill(self.pid(name), signal.SIGKILL)
+        self.tool("kill", self.number(name))
+
+    def launch(self, name: str) -> None:
+        self.tool("launch", self.number(name))
+
+    def await_serving(self, name: str) -> None:
+        assert until(lambda: self.mode(name), 60, 0.05), f"{name} does not serve again"
+
+    def pause(self, name: str) -> None:
+        os.kill(self.pid(name), signal.SIGSTOP)
+
+    def resume(self, name: str) -> None:
+        os.kill(self.pid(name), signal.SIGCONT)
+
+    def stop(self) -> None:
+        self.tool("stop")

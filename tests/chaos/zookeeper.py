@@ -1,0 +1,65 @@
+"""The administrator's acts, through kazoo: what zkflock itself is not asked about."""
+import contextlib
+import logging
+import warnings
+
+warnings.filterwarnings("ignore")
+logging.getLogger("kazoo").addHandler(logging.NullHandler())
+import kazoo.client  # noqa: E402
+import kazoo.exceptions  # noqa: E402
+import kazoo.retry  # noqa: E402
+
+NoNode = kazoo.exceptions.NoNodeError
+NodeExists = kazoo.exceptions.NodeExistsError
+
+ROOT = "/chaos"  # the locks stand below it
+
+
+def shown_by(server: str, paths: list[str]) -> dict[str, list[str]]:
+    """The children of these znodes, as one server has them; behind all that was committed."""
+    client = kazoo.client.KazooClient(hosts=server, timeout=10)
+    client.start(30)
+    shown = {}
+    for path in paths:
+        with contextlib.suppress(NoNode):
+            client.sync(path)
+            shown[path] = sorted(client.get_children(path))
+    client.stop()
+    client.close()
+    return shown
+
+
+class Administrator:
+    def __init__(self, servers: str) -> None:
+        patient = kazoo.retry.KazooRetry(max_tries=-1, delay=0.1, backoff=1, max_delay=0.3)
+        self.client = kazoo.client.KazooClient(
+            hosts=servers, timeout=10, connection_retry=patient, command_retry=patient)
+        self.client.start(60)
+        self.create(ROOT)
+
+    def make_lock(self, path: str, lease: float) -> None:
+        """With the record that zkflock writes, and a lease that suits a short campaign."""
+        record = f"zkflock/1 base=0 lease={int(lease * 1000)}ms\n".encode()
+        with contextlib.suppress(NodeExists):  # a retry whose first attempt got through
+            self.client.retry(self.client.create, path, record)
+
+    def contenders(self, path: str) -> list[str]:
+        try:
+            children = self.client.retry(self.client.get_children, path)
+        except NoNode:
+            return []
+        return sorted((c for c in children if c[-10:].isdigit()), key=lambda name: name[-10:])
+
+    def delete(self, path: str) -> None:
+        with contextlib.suppress(NoNode):  # a retry as above, or its owner was faster
+            self.client.retry(self.client.delete, path)
+
+    def create(self, path: str, **options) -> None:
+        with contextlib.suppress(NodeExists):
+            self.client.retry(self.client.create, path, b"", **options)
+
+    def delete_all(self, parent: str, prefix: str) -> None:
+        """A retried create may have made two."""
+        for child in self.client.retry(self.client.get_children, parent):
+            if child.startswith(prefix):
+                self.delete(f"{parent}/{child}")
