@@ -154,10 +154,14 @@ class Stage:
 
     def ends(self, run: Run, *statuses: int, message: str = "", within: float = FAREWELL
              ) -> None:
-        """The run is over soon, with one of the statuses, and says why."""
+        """The run is over soon, with one of the statuses, and says why.
+
+        A fault of the ensemble's own may come first, and is then the reason that is told.
+        """
         if self.book.control:
             return
         status = run.status(within)
+        reasons = (message, "lost") if self.disturbed() else (message,)
         margin = run.margin()
         # A faked clock that jumped by an hour says nothing of how late anything was.
         if margin is not None and not run.lock.fragile and margin > -1800:
@@ -168,7 +172,7 @@ class Stage:
         elif status not in statuses:
             self.violated("E", f"{run.who} ends with {status}, not with one of "
                                f"{statuses}: {run.messages()}")
-        elif message not in run.messages():
+        elif not any(reason in run.messages() for reason in reasons):
             self.violated("E", f"{run.who} does not say '{message}' but: {run.messages()}")
         elif status == 0 and not run.ended():
             self.violated("E", f"{run.who} ends with 0 without a whole run: {run.messages()}")
