@@ -1,6 +1,7 @@
 # Loaded by every test file.  Each test gets a lock of its own, $LOCK, on the standalone server,
 # and ends by showing that no process and no contender is left.
 
+bats_require_minimum_version 1.8.0
 export BATS_LIB_PATH=${BATS_LIB_PATH:-/usr/lib/bats}
 bats_load_library bats-support
 bats_load_library bats-assert
@@ -14,9 +15,9 @@ setup() {
   THREE=$(cat "$SUITE_DIR/three/servers")
   export ZKFLOCK_SERVERS=$ONE
   export SHELL=/bin/sh
-  LOCK=/t/$BATS_SUITE_TEST_NUMBER
+  LOCK=/t/$(basename "$BATS_TEST_FILENAME" .bats)/$BATS_TEST_NUMBER
   # Whatever a test starts carries this mark, wherever it goes.
-  export ZKFLOCK_TEST_MARK=mark-$$-$BATS_SUITE_TEST_NUMBER
+  export ZKFLOCK_TEST_MARK=mark-$$-$LOCK
   cd "$BATS_TEST_TMPDIR" || return 1
 }
 

@@ -104,8 +104,8 @@ armed() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq "$1" ]; }
   assert_output "zkflock/1 base=0 lease=15000ms"
   run -0 zk "$ONE" get "$LOCK/a"
   assert_output ""
-  run -0 zkflock "n/$BATS_SUITE_TEST_NUMBER" sh -c 'echo "$ZKFLOCK_LOCK"'
-  assert_output "/locks/n/$BATS_SUITE_TEST_NUMBER"
+  run -0 zkflock "n/$BATS_TEST_NUMBER" sh -c 'echo "$ZKFLOCK_LOCK"'
+  assert_output "/locks/n/$BATS_TEST_NUMBER"
 }
 
 @test "many start at once where the lock does not exist yet" {
