@@ -42,10 +42,10 @@ teardown() {
   refute grep -q "joining the queue" log.1 log.2 log.3 log.4 log.5
 }
 
-# server_of LOG: the number of the server that a zkflock -vv tried first, and was answered by.
+# server_of LOG: the number of the server that a zkflock -vv has its session at.
 server_of() {
   local port
-  port=$(sed -n 's/^zkflock: connecting to 127\.0\.0\.1:\([0-9]*\),.*/\1/p' "$1")
+  port=$(sed -n 's/.*establishment complete on server 127\.0\.0\.1:\([0-9]*\),.*/\1/p' "$1" | tail -1)
   tr , '\n' <<<"$THREE" | grep -n ":$port\$" | cut -d: -f1
 }
 
