@@ -35,6 +35,7 @@ struct guard_mandate {
     struct legacy *legacy;
     int signal; /* the first one, when the lock is lost */
     enum lease_on_lost on_lost;
+    bool whole_tree; /* it has ended when nothing that the command started is left */
 };
 
 /* From the keeper. */
@@ -55,7 +56,8 @@ enum guard_report {
     GUARD_EXITED,      /* number: the command's wait status; its descendants may live */
     GUARD_EXTENDED,    /* lease_end: the end that the guard keeps now */
     GUARD_LEASE_OVER,  /* the lease ended without an extension; what --on-lost says is done */
-    GUARD_EMPTY,       /* after a loss: nothing of the tree is left; number: KILL had to be used */
+    GUARD_EMPTY,       /* after a loss, or where the whole tree counts: nothing of it is left;
+                          number: KILL had to be used */
 };
 
 /* Room for a znode's path and its end. */

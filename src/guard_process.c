@@ -8,8 +8,9 @@
  *            -> LOST       the same under --on-lost warn: the command goes on
  *            -> KILLING    the keeper died                        [link_closed]
  *   LOST     -> EXITED     the command ended by itself
- *   RUNNING  -> LINGERING  the same after KEEP: others may use its lock; as RUNNING, but for
- *                          the command itself
+ *   RUNNING  -> LINGERING  the same after KEEP: others may use its lock; or under --tree: what it
+ *                          started may be left; as RUNNING, but for the command itself
+ *   LINGERING -> ENDED     nothing is left, and nobody else uses the lock
  *   ENDING   -> KILLING    the grace is over; never under --on-lost term
  *   ENDING, KILLING -> ENDED    waitpid() says ECHILD: nothing is left
  *   READY, EXITED, ENDED -> gone   DISMISS; what the command left behind lives on
@@ -61,6 +62,8 @@ struct guard_state {
     pid_t pid; /* the command's; 0 when it is reaped */
     int64_t lease_end;
     struct lease lease;
+    int exit_status;         /* the command's wait status; */
+    bool exit_untold;        /* to be reported, after what it means for the tree */
     bool used;               /* a zkflock inside the command was let in */
     unsigned int kill_round; /* above 0: KILL was used */
 };
@@ -116,9 +119,11 @@ static bool is_guarding(const struct guard_state *guard)
 
 static void tree_is_empty(struct guard_state *guard)
 {
-    guard->state = ENDED;
     guard->pid = 0;
-    set_timer(guard, CLOCK_NEVER);
+    if (guard->state != LINGERING || !guard->used) {
+        guard->state = ENDED;
+        set_timer(guard, CLOCK_NEVER);
+    }
     report(guard, GUARD_EMPTY, guard->kill_round > 0);
     if (guard->link < 0)
         settle(guard);
@@ -265,14 +270,21 @@ static void command_changed(struct guard_state *guard, int status)
             exec_settled(guard);
         guard->pid = 0;
         if (guard->state == RUNNING || guard->state == LOST) {
-            bool lingers = guard->used && guard->state == RUNNING;
+            bool lingers = (guard->used || guard->mandate->whole_tree) && guard->state == RUNNING;
 
             guard->state = lingers ? LINGERING : EXITED;
             if (!lingers)
                 set_timer(guard, CLOCK_NEVER);
-            report(guard, GUARD_EXITED, status);
+            guard->exit_status = status;
+            guard->exit_untold = true;
         }
     }
+}
+
+static bool awaits_empty_tree(const struct guard_state *guard)
+{
+    return guard->state == ENDING || guard->state == KILLING ||
+           (guard->state == LINGERING && guard->mandate->whole_tree);
 }
 
 static void reap(struct guard_state *guard)
@@ -286,8 +298,11 @@ static void reap(struct guard_state *guard)
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
         if (pid == guard->pid)
             command_changed(guard, status);
-    if (pid < 0 && errno == ECHILD && (guard->state == ENDING || guard->state == KILLING))
+    if (pid < 0 && errno == ECHILD && awaits_empty_tree(guard))
         tree_is_empty(guard);
+    if (guard->exit_untold)
+        report(guard, GUARD_EXITED, guard->exit_status);
+    guard->exit_untold = false;
 }
 
 /* ---- the keeper ---- */
@@ -319,6 +334,8 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
     case GUARD_SIGNAL:
         if (guard->pid > 0)
             kill(guard->pid, order->number);
+        else if (guard->mandate->whole_tree && is_guarding(guard))
+            tree_signal(order->number, 0);
         break;
     case GUARD_KEEP:
         guard->used = true;

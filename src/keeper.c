@@ -46,7 +46,8 @@ struct keeper *keeper_start(const struct options *options, const struct command 
                                              .servers = options->servers,
                                              .legacy = keeper->legacy,
                                              .signal = options->signal,
-                                             .on_lost = options->on_lost};
+                                             .on_lost = options->on_lost,
+                                             .whole_tree = options->tree};
     if (!keeper->legacy || guard_start(&keeper->guard, &keeper->mandate) < 0) {
         log_error("cannot start: %s", strerror(errno));
         keeper_free(keeper);

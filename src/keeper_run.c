@@ -2,7 +2,8 @@
  * The command under the lock.
  *
  *   RUNNING -> over      the command ended by itself, or could not be executed
- *           -> lingering the command ended, but zkflocks inside it still use its lock  [is_used]
+ *           -> lingering the command ended, but zkflocks inside it still use its lock, or under
+ *                        --tree something that it started still runs               [lingers_on]
  *           -> ENDING    the lock is lost, or one of the processes that make up zkflock [begin_end]
  *   ENDING  -> over      nothing of the command's tree is left; or it ended by itself meanwhile
  *
@@ -263,18 +264,23 @@ static void look_for_trouble(struct run *run)
         say_lost(run);
 }
 
-/* The command has ended, but zkflocks inside it that it left behind still use its lock. */
-static bool is_used(struct run *run)
+/* The command has ended, but what it left behind still counts, or still uses its lock. */
+static bool lingers_on(struct run *run)
 {
     struct keeper *keeper = run->keeper;
+    size_t users;
 
     if (keeper->reentry)
         keeper_serve_reentry(keeper);
-    if (!keeper->reentry || reentry_users(keeper->reentry) == 0)
+    users = keeper->reentry ? reentry_users(keeper->reentry) : 0;
+    if (users == 0 && (keeper->tree_empty || !keeper->options->tree))
         return false;
-    if (!run->lingering)
+    if (!run->lingering && users > 0)
         log_info("%s has ended, but %zu zkflock inside it still use %s", keeper->command->argv[0],
-                 reentry_users(keeper->reentry), keeper->options->lock);
+                 users, keeper->options->lock);
+    else if (!run->lingering)
+        log_info("%s has ended, but something that it started still runs",
+                 keeper->command->argv[0]);
     run->lingering = true;
     return true;
 }
@@ -289,11 +295,12 @@ static bool command_over(struct run *run)
     if (!keeper->exited)
         return false;
     /* The guard ends what lingers on its own, and tells of all in one breath. */
-    if (keeper->lease_over && keeper->guard_keeps && keeper->options->on_lost != LEASE_WARN)
+    if (keeper->lease_over && (keeper->guard_keeps || keeper->options->tree) &&
+        keeper->options->on_lost != LEASE_WARN)
         run->lingering = true;
     if (run->lingering && run->reason == RUNNING)
         look_for_trouble(run);
-    return run->reason == RUNNING ? !is_used(run) : !run->lingering;
+    return run->reason == RUNNING ? !lingers_on(run) : !run->lingering;
 }
 
 static int64_t next_due(const struct run *run)
@@ -338,7 +345,7 @@ void keeper_run(struct keeper *keeper)
         if (run.reason != RUNNING)
             go_on_ending(&run);
         /* Only now: the guard may have told of the lease's end and of this in one breath. */
-        if (keeper->tree_empty)
+        if (keeper->tree_empty && run.reason != RUNNING)
             break;
         prove(&run);
         keeper_pump(keeper, next_due(&run));

@@ -33,6 +33,7 @@ enum {
     OPT_PERMITS,
     OPT_SESSION_TIMEOUT,
     OPT_SIGNAL,
+    OPT_TREE,
     OPT_UNFAIR,
     OPT_WITH,
 };
@@ -63,6 +64,7 @@ static const struct option long_options[] = {
     {"shared", no_argument, NULL, 's'},
     {"signal", required_argument, NULL, OPT_SIGNAL},
     {"timeout", required_argument, NULL, 'w'},
+    {"tree", no_argument, NULL, OPT_TREE},
     {"unfair", no_argument, NULL, OPT_UNFAIR},
     {"unlock", no_argument, NULL, 'u'},
     {"verbose", no_argument, NULL, 'v'},
@@ -148,10 +150,6 @@ static int refuse(int option)
         log_error("-F, --no-fork is not possible: the process that holds the lock has to stay, to "
                   "give it back; leave the option out");
         break;
-    case 'o':
-        log_error("-o, --close is not needed: COMMAND never gets a descriptor of the lock; leave "
-                  "the option out");
-        break;
     case 'u':
         log_error("-u, --unlock is not needed: the lock is given back when COMMAND ends");
         break;
@@ -207,6 +205,13 @@ static int take_option(struct options *options, const char **servers, int option
         return values_on_lost(options, optarg);
     case OPT_SIGNAL:
         return values_signal(options, optarg);
+    case OPT_TREE:
+        options->tree = true;
+        return 0;
+    case 'o':
+        options->tree =
+            false; /* flock(1)'s word for what is the default here; the last one counts */
+        return 0;
     case OPT_WITH:
         return take_with(options, optarg);
     case OPT_SESSION_TIMEOUT:

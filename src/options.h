@@ -26,6 +26,7 @@ struct options {
     int session_timeout_ms;
     enum naming_kind kind;
     bool unfair;
+    bool tree;       /* held until everything that the command started has ended */
     bool reentry;    /* may use what a zkflock around this one holds, and be used so */
     int32_t permits; /* 0: a lock */
     struct naming naming;

@@ -1,0 +1,65 @@
+# --tree: what the command leaves behind is under the lock too.
+
+load helper
+
+# A command that ends at once and leaves a daemon, which goes on until FILE is there.
+readonly DAEMON='setsid sh -c "echo \$\$ >daemon; until [ -e release ]; do sleep 0.02; done" >/dev/null 2>&1 & until [ -s daemon ]; do sleep 0.02; done; exit 3'
+
+@test "--tree: the lock is held until everything the command started has ended" {
+  background -v --tree "$LOCK" sh -c "$DAEMON" 2>log
+  outer=$!
+  eventually contains log "sh has ended, but something that it started still runs"
+  run -1 zkflock -n "$LOCK" true
+  touch release
+  ends_with 3 "$outer"
+  run -0 zkflock -n "$LOCK" true
+}
+
+@test "without --tree, and with -o, the lock is given back when the command ends" {
+  for option in -v --close; do
+    run -3 zkflock $option "$LOCK" sh -c "$DAEMON"
+    run -0 zkflock -n "$LOCK" true
+    touch release
+    eventually gone "$(cat daemon)"
+    rm release daemon
+  done
+}
+
+@test "--tree: of -o and --tree the last one counts" {
+  background -v -o --tree "$LOCK" sh -c "$DAEMON" 2>log
+  outer=$!
+  eventually contains log "still runs"
+  touch release
+  ends_with 3 "$outer"
+}
+
+@test "--tree: proofs go on for what is left, for longer than the lease" {
+  background -v --lease 3.5 --tree "$LOCK" sh -c 'setsid sh -c "touch began; sleep 5; touch ended" & exit 0' 2>log
+  ends_with 0 $!
+  assert_exist ended
+  refute grep lost log
+}
+
+@test "--tree: a lock that is lost ends what is left, 75" {
+  background --tree --lease 4 "$LOCK" sh -c "$DAEMON" 2>log
+  outer=$!
+  eventually test -s daemon
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 75 "$outer"
+  assert grep "lost $LOCK" log
+  assert gone "$(cat daemon)"
+}
+
+@test "--tree: TERM reaches what is left when the command has ended" {
+  background -v --tree "$LOCK" sh -c "$DAEMON" 2>log
+  outer=$!
+  eventually contains log "still runs"
+  kill -TERM "$outer"
+  ends_with 3 "$outer"
+  assert gone "$(cat daemon)"
+}
+
+@test "--tree: a command that leaves nothing ends as ever, and nothing is said" {
+  run -0 zkflock -v --tree "$LOCK" true
+  refute_output --partial "still runs"
+}
