@@ -12,8 +12,17 @@
 #include "exitcode.h"
 #include "log.h"
 
-/* From the keeper: GUARD's number is a pid, STOP's a signal, END's a status.  SIGNAL is to it. */
-enum message_type { MESSAGE_SIGNAL, MESSAGE_GUARD, MESSAGE_STOP, MESSAGE_END };
+/*
+ * From the keeper: GUARD's number is a pid, STOP's a signal, END's and RELEASE's a status.  SIGNAL
+ * is to it.
+ */
+enum message_type {
+    MESSAGE_SIGNAL,
+    MESSAGE_GUARD,
+    MESSAGE_STOP,
+    MESSAGE_END,
+    MESSAGE_RELEASE,
+};
 
 struct message {
     int32_t type;
@@ -66,6 +75,8 @@ static void hear_keeper(struct front_process *process)
         finish(process);
     if (len != sizeof(message))
         return;
+    if (message.type == MESSAGE_RELEASE)
+        _exit(message.number);
     if (message.type == MESSAGE_END) {
         process->status = message.number;
     } else if (message.type == MESSAGE_GUARD) {
@@ -107,7 +118,7 @@ static bool has_terminal(void)
 }
 
 /* Returns in the child, or -1 with errno. */
-static int split(struct front *front)
+static int split(struct front *front, bool detached)
 {
     struct front_process process = {.signal_fd = front->signal_fd, .status = -1};
     int ends[2];
@@ -125,18 +136,21 @@ static int split(struct front *front)
         serve(&process);
     }
     close(ends[0]);
-    setpgid(0, 0);
+    if (detached)
+        setsid();
+    else
+        setpgid(0, 0);
     front->link = ends[1];
     front->separate = true;
     return 0;
 }
 
-int front_start(struct front *front, struct command_inheritance *inherited)
+int front_start(struct front *front, struct command_inheritance *inherited, bool detached)
 {
     *front = (struct front){.link = -1};
     inherited->process_group = getpgrp();
     front->signal_fd = signals_block(&inherited->mask, &inherited->ignores_child);
-    if (front->signal_fd < 0 || (has_terminal() && split(front) < 0))
+    if (front->signal_fd < 0 || ((detached || has_terminal()) && split(front, detached) < 0))
         return -1;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     return 0;
@@ -198,6 +212,19 @@ void front_stop(const struct front *front, int number, bool keeper_too)
     } else if (keeper_too) {
         signals_stop_self(number);
     }
+}
+
+void front_release(struct front *front, int status)
+{
+    struct signals_received unheard;
+
+    say(front->link, MESSAGE_RELEASE, status, false);
+    close(front->link);
+    front->link = -1;
+    front->separate = false;
+    /* What came to this process so far was for the front. */
+    while (signals_next(front->signal_fd, &unheard))
+        continue;
 }
 
 void front_end(const struct front *front, int status)

@@ -27,11 +27,12 @@ struct front {
 };
 
 /*
- * Blocks signals, splits the front off where there is a terminal, and fills in what the command is
- * to inherit.  To be called by a process with one thread.  Returns 0 in the keeper alone; -1 with
- * errno if it cannot be done, and then nothing was split.
+ * Blocks signals, splits the front off where there is a terminal, or detached: always, and the
+ * keeper goes to a session of its own; and fills in what the command is to inherit.  To be called
+ * by a process with one thread.  Returns 0 in the keeper alone; -1 with errno if it cannot be done,
+ * and then nothing was split.
  */
-int front_start(struct front *front, struct command_inheritance *inherited);
+int front_start(struct front *front, struct command_inheritance *inherited, bool detached);
 
 /* The descriptors to wait for; the link may be -1. */
 int front_link_fd(const struct front *front);
@@ -52,6 +53,12 @@ void front_introduce(const struct front *front, pid_t guard);
 
 /* Stops zkflock by that signal of job control; the keeper too while it only waits. */
 void front_stop(const struct front *front, int number, bool keeper_too);
+
+/*
+ * Ends a front's process with that status now, while this one goes on, and from now on hears its
+ * own signals.
+ */
+void front_release(struct front *front, int status);
 
 /*
  * Leaves the status for the front's process to end with, once this one has ended.  Where there is

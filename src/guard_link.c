@@ -81,6 +81,11 @@ void guard_keep(const struct guard *guard)
     order_short(guard, GUARD_KEEP, 0, 0);
 }
 
+void guard_release(const struct guard *guard)
+{
+    order_short(guard, GUARD_RELEASE, 0, 0);
+}
+
 void guard_kill(const struct guard *guard)
 {
     order_short(guard, GUARD_KILL, 0, 0);

@@ -7,6 +7,7 @@
  *            -> ENDING     the lease's first signal is due, or KILL: TERM to the tree [end_tree]
  *            -> LOST       the same under --on-lost warn: the command goes on
  *            -> KILLING    the keeper died                        [link_closed]
+ *   RUNNING  -> EXITED     RELEASE, or the end of the caller, where the lock is held for one
  *   LOST     -> EXITED     the command ended by itself
  *   RUNNING  -> LINGERING  the same after KEEP: others may use its lock; or under --tree: what it
  *                          started may be left; as RUNNING, but for the command itself
@@ -39,6 +40,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "hold.h"
 #include "lease.h"
 #include "tree.h"
 #include "xalloc.h"
@@ -55,7 +57,8 @@ struct guard_state {
     int link;     /* -1: the keeper is dead */
     int child_fd; /* SIGCHLD */
     int timer_fd;
-    int exec_fd; /* tells why the command could not be executed; -1: settled */
+    int exec_fd;   /* tells why the command could not be executed; -1: settled */
+    int caller_fd; /* the mandate's while it is watched; else -1 */
     const struct guard_mandate *mandate;
 
     enum state state;
@@ -246,7 +249,6 @@ static void start_command(struct guard_state *guard, const struct guard_message 
 
     guard->lease_end = go->lease_end;
     guard->lease = go->lease;
-    export_lock(guard, go);
     /* The keeper may have been stopped between its proof and this message. */
     if (clock_now() >= first_signal_time(guard)) {
         guard->state = ENDED;
@@ -256,9 +258,35 @@ static void start_command(struct guard_state *guard, const struct guard_message 
     }
     set_timer(guard, first_signal_time(guard));
     guard->state = RUNNING;
+    if (guard->mandate->caller_fd >= 0) {
+        guard->caller_fd = guard->mandate->caller_fd;
+        report(guard, GUARD_STARTED, 0);
+        return;
+    }
+    export_lock(guard, go);
     error = spawn(guard);
     if (error)
         not_started(guard, error);
+}
+
+static void command_over(struct guard_state *guard, int status)
+{
+    bool lingers = (guard->used || guard->mandate->whole_tree) && guard->state == RUNNING;
+
+    if (guard->state != RUNNING && guard->state != LOST)
+        return;
+    guard->state = lingers ? LINGERING : EXITED;
+    if (!lingers)
+        set_timer(guard, CLOCK_NEVER);
+    guard->exit_status = status;
+    guard->exit_untold = true;
+}
+
+static void tell_exit(struct guard_state *guard)
+{
+    if (guard->exit_untold)
+        report(guard, GUARD_EXITED, guard->exit_status);
+    guard->exit_untold = false;
 }
 
 static void command_changed(struct guard_state *guard, int status)
@@ -269,15 +297,7 @@ static void command_changed(struct guard_state *guard, int status)
         if (guard->exec_fd >= 0)
             exec_settled(guard);
         guard->pid = 0;
-        if (guard->state == RUNNING || guard->state == LOST) {
-            bool lingers = (guard->used || guard->mandate->whole_tree) && guard->state == RUNNING;
-
-            guard->state = lingers ? LINGERING : EXITED;
-            if (!lingers)
-                set_timer(guard, CLOCK_NEVER);
-            guard->exit_status = status;
-            guard->exit_untold = true;
-        }
+        command_over(guard, status);
     }
 }
 
@@ -300,9 +320,27 @@ static void reap(struct guard_state *guard)
             command_changed(guard, status);
     if (pid < 0 && errno == ECHILD && awaits_empty_tree(guard))
         tree_is_empty(guard);
-    if (guard->exit_untold)
-        report(guard, GUARD_EXITED, guard->exit_status);
-    guard->exit_untold = false;
+    tell_exit(guard);
+}
+
+/* ---- the caller, in the place of a command ---- */
+
+/* It has ended, or does without the lock: what it started is nobody's business any more. */
+static void release_caller(struct guard_state *guard)
+{
+    guard->caller_fd = -1;
+    tree_forget_outsider();
+    command_over(guard, 0);
+    tell_exit(guard);
+}
+
+static void caller_ended(struct guard_state *guard)
+{
+    guard->caller_fd = -1;
+    if (guard->state == RUNNING || guard->state == LOST)
+        release_caller(guard);
+    else if (guard->state == ENDING && tree_outsiders_gone())
+        tree_is_empty(guard);
 }
 
 /* ---- the keeper ---- */
@@ -344,6 +382,9 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
             set_timer(guard, first_signal_time(guard));
         }
         break;
+    case GUARD_RELEASE:
+        release_caller(guard);
+        break;
     case GUARD_KILL:
         if (is_guarding(guard))
             end_tree(guard);
@@ -378,24 +419,25 @@ static void open_descriptors(struct guard_state *guard)
 
 _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate *mandate)
 {
-    struct guard_state guard = {.link = link, .exec_fd = -1, .mandate = mandate};
+    struct guard_state guard = {.link = link, .exec_fd = -1, .caller_fd = -1, .mandate = mandate};
 
     setpgid(0, 0);
     prctl(PR_SET_NAME, GUARD_NAME);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     open_descriptors(&guard);
     tree_reserve();
+    if (mandate->caller_fd >= 0)
+        hold_drop_stdout();
     if (getppid() != keeper)
         _exit(EXITCODE_INTERNAL);
     for (;;) {
         struct pollfd fds[] = {
-            {.fd = guard.exec_fd, .events = POLLIN},
-            {.fd = guard.child_fd, .events = POLLIN},
-            {.fd = guard.timer_fd, .events = POLLIN},
-            {.fd = guard.link, .events = POLLIN},
+            {.fd = guard.exec_fd, .events = POLLIN},   {.fd = guard.child_fd, .events = POLLIN},
+            {.fd = guard.timer_fd, .events = POLLIN},  {.fd = guard.link, .events = POLLIN},
+            {.fd = guard.caller_fd, .events = POLLIN},
         };
 
-        poll(fds, 4, -1);
+        poll(fds, 5, -1);
         /* A command that ended in time ended in time, even if the timer is found due as well. */
         if (fds[0].revents)
             exec_settled(&guard);
@@ -403,6 +445,8 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
             reap(&guard);
         if (fds[2].revents)
             timer_due(&guard);
+        if (fds[4].revents)
+            caller_ended(&guard);
         if (fds[3].revents)
             hear_keeper(&guard);
     }

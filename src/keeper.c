@@ -25,7 +25,7 @@ static void keeper_free(struct keeper *keeper)
 }
 
 struct keeper *keeper_start(const struct options *options, const struct command *command,
-                            struct front *front)
+                            const struct hold *hold, struct front *front)
 {
     struct keeper *keeper;
 
@@ -38,6 +38,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
     keeper->options = options;
     keeper->command = command;
     keeper->front = front;
+    keeper->hold = hold;
     keeper->started_at = clock_now();
     keeper->items = plan_new(options, &keeper->items_len);
     keeper->legacy = legacy_new();
@@ -47,6 +48,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
                                              .legacy = keeper->legacy,
                                              .signal = options->signal,
                                              .on_lost = options->on_lost,
+                                             .caller_fd = hold ? hold->caller_fd : -1,
                                              .whole_tree = options->tree};
     if (!keeper->legacy || guard_start(&keeper->guard, &keeper->mandate) < 0) {
         log_error("cannot start: %s", strerror(errno));
@@ -74,7 +76,10 @@ static void take_signal(struct keeper *keeper, const struct signals_received *re
 {
     int number = received->number;
 
-    if (keeper->running) {
+    if (keeper->running && keeper->hold) {
+        if (signals_end(number))
+            keeper_release(keeper);
+    } else if (keeper->running) {
         if (signals_to_forward(received, keeper->started))
             guard_signal(&keeper->guard, number);
     } else if (signals_stop(number)) {
@@ -240,6 +245,8 @@ int keeper_give_back(struct keeper *keeper)
     if (has_something_to_give_back(keeper))
         leave_queue(keeper);
     guard_dismiss(&keeper->guard);
+    if (keeper->reentry)
+        reentry_unlocked(keeper->reentry);
     keeper_end_reentry(keeper);
     lockset_free(keeper->locks);
     session_close(keeper->session);

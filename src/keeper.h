@@ -18,13 +18,17 @@
 
 #include "command.h"
 #include "front.h"
+#include "hold.h"
 #include "options.h"
 
 struct keeper;
 
-/* Returns NULL after a message.  The arguments have to live as long as the keeper. */
+/*
+ * Returns NULL after a message.  The arguments have to live as long as the keeper.  hold: what the
+ * lock is held for instead of a command, or NULL.
+ */
 struct keeper *keeper_start(const struct options *options, const struct command *command,
-                            struct front *front);
+                            const struct hold *hold, struct front *front);
 
 /* Finds a server and gets a session.  Starts the first threads. */
 bool keeper_connect(struct keeper *keeper);

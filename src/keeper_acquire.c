@@ -45,6 +45,24 @@ static bool out_of_contact(struct keeper *keeper)
     return keeper_stop(keeper, EXITCODE_UNREACHABLE);
 }
 
+/* It would be waiting for itself, for ever. */
+static bool held_for_caller(struct keeper *keeper)
+{
+    const struct options *options = keeper->options;
+    const struct reentry_lock lock = {
+        .path = options->lock, .kind = options->kind, .permits = options->permits};
+    pid_t caller = reentry_held_for(&lock, options->servers, clock_now() + CLOCK_S);
+
+    if (!caller)
+        return false;
+    log_error("%s is held for process %d, which this one is part of, and would be waited for in "
+              "vain; take its environment there, eval \"$(zkflock --hold --export LOCK)\", to use "
+              "the lock in here, or --unlock it first",
+              options->lock, (int)caller);
+    keeper_stop(keeper, EXITCODE_USAGE);
+    return true;
+}
+
 /* The lease is a property of the lock: what was asked for counts only for whoever makes it. */
 static bool take_lease(struct keeper *keeper)
 {
@@ -73,6 +91,7 @@ bool keeper_acquire(struct keeper *keeper)
     int64_t give_up_at = clock_add(keeper->started_at, keeper->options->wait);
     int64_t joining_since = clock_now();
     char span[CLOCK_FORMAT_SIZE];
+    bool waiting = false;
 
     if (!keeper->locks)
         return true;
@@ -99,6 +118,9 @@ bool keeper_acquire(struct keeper *keeper)
         }
         /* The limit is on waiting for others; who vanished is waited for all the same. */
         if (phase == LOCK_WAITING) {
+            if (!waiting && held_for_caller(keeper))
+                return false;
+            waiting = true;
             if (now >= give_up_at)
                 return busy(keeper);
             deadline = clock_earlier(deadline, give_up_at);

@@ -49,6 +49,7 @@ bool keeper_enter(struct keeper *keeper, int64_t deadline)
 
         switch (reentry_ask(lock, keeper->options->servers, deadline, &entry)) {
         case REENTRY_UNKNOWN:
+        case REENTRY_UNLOCKED:
             break;
         case REENTRY_ENTERED:
             take_entry(keeper, lock, &entry);
@@ -75,11 +76,16 @@ void keeper_offer(struct keeper *keeper)
 {
     size_t own = keep_own(keeper);
 
-    if (!keeper->options->reentry || own == 0)
+    if (!keeper->options->reentry)
+        own = 0;
+    if (own == 0 && !keeper->hold)
         return;
-    keeper->reentry = reentry_offer(keeper->wanted, own, keeper->options->servers);
+    keeper->reentry = reentry_offer(keeper->wanted, own, keeper->options->servers,
+                                    keeper->hold ? keeper->hold->caller : 0);
     if (!keeper->reentry)
         log_warning("cannot be asked by zkflocks inside the command: %s", strerror(errno));
+    else if (keeper->hold)
+        reentry_allow_unlock(keeper->reentry, keeper->options->lock);
 }
 
 void keeper_serve_reentry(struct keeper *keeper)
@@ -91,6 +97,8 @@ void keeper_serve_reentry(struct keeper *keeper)
         keeper->guard_keeps = true;
     }
     reentry_answer(keeper->reentry, keeper_node(keeper), keeper_token(keeper));
+    if (reentry_unlock_wanted(keeper->reentry))
+        keeper_release(keeper);
 }
 
 static const struct reentry_entry *main_entry(const struct keeper *keeper)

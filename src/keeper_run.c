@@ -347,6 +347,8 @@ void keeper_run(struct keeper *keeper)
         /* Only now: the guard may have told of the lease's end and of this in one breath. */
         if (keeper->tree_empty && run.reason != RUNNING)
             break;
+        if (keeper->started)
+            keeper_announce(keeper);
         prove(&run);
         keeper_pump(keeper, next_due(&run));
     }

@@ -5,6 +5,7 @@
  *     keeper_connect.c  from the servers' names to a session
  *     keeper_acquire.c  from the session to the lock
  *     keeper_reentry.c  the locks of other zkflocks around this one, and inside its command
+ *     keeper_hold.c     the lock is held for a caller, in the place of a command
  *     keeper_run.c      the command under the lock
  */
 #ifndef ZKFLOCK_KEEPER_STATE_H
@@ -15,6 +16,7 @@
 
 #include "front.h"
 #include "guard.h"
+#include "hold.h"
 #include "keeper.h"
 #include "lockset.h"
 #include "reentry.h"
@@ -25,7 +27,10 @@ struct keeper {
     const struct command *command;
     int64_t started_at;
     struct front *front;
-    int ended_by; /* the signal that ends zkflock before the command runs; 0: none */
+    const struct hold *hold; /* the lock is held for a caller, and there is no command; NULL */
+    bool announced;          /* the caller knows that it is held */
+    bool released;           /* and does without it from now on */
+    int ended_by;            /* the signal that ends zkflock before the command runs; 0: none */
     bool running;
     bool lost;
     bool abandoned; /* the front was killed */
@@ -75,6 +80,12 @@ void keeper_offer(struct keeper *keeper);
 
 /* Answers zkflocks inside the command. */
 void keeper_serve_reentry(struct keeper *keeper);
+
+/* Tells the caller of a hold that it has the lock. */
+void keeper_announce(struct keeper *keeper);
+
+/* Gives back what a hold holds, when the caller wants it or whoever may end it. */
+void keeper_release(struct keeper *keeper);
 
 /* What the command is told of its lock. */
 const char *keeper_node(const struct keeper *keeper);

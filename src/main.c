@@ -2,6 +2,8 @@
  * zkflock: flock(1) for clusters.
  *
  *     zkflock [options] LOCK COMMAND [ARG]...
+ *     zkflock [options] --hold LOCK
+ *     zkflock --unlock LOCK
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +14,11 @@
 #include "command.h"
 #include "exitcode.h"
 #include "front.h"
+#include "hold.h"
 #include "keeper.h"
 #include "log.h"
 #include "options.h"
+#include "unlock.h"
 
 /*
  * A closed stdin, stdout or stderr would be taken over by the next descriptor opened.  The
@@ -29,9 +33,9 @@ static void fill_standard_descriptors(void)
 
 /* Takes the lock, runs the command, gives the lock back; returns the status to exit with. */
 static int run_under_lock(const struct options *options, const struct command *command,
-                          struct front *front)
+                          const struct hold *hold, struct front *front)
 {
-    struct keeper *keeper = keeper_start(options, command, front);
+    struct keeper *keeper = keeper_start(options, command, hold, front);
 
     if (!keeper)
         return EXITCODE_OSERR;
@@ -40,21 +44,37 @@ static int run_under_lock(const struct options *options, const struct command *c
     return keeper_give_back(keeper);
 }
 
+/* Finds out what the lock is for: a command, or a process that is there. */
+static int find_use(const struct options *options, struct command *command, struct hold *hold)
+{
+    int status;
+
+    if (!options->hold)
+        return (int)command_find(command);
+    status = hold_start(hold, options->hold_for);
+    command->argv = hold->command;
+    return status;
+}
+
 static int run(const struct options *options)
 {
     struct command command = {.argv = options->command};
+    struct hold hold;
     struct front front;
-    int status = (int)command_find(&command);
+    int status;
 
+    fill_standard_descriptors();
+    status = find_use(options, &command, &hold);
     if (status)
         goto done;
-    fill_standard_descriptors();
-    if (front_start(&front, &command.inherited) < 0) {
+    if (front_start(&front, &command.inherited, options->hold) < 0) {
         log_error("cannot start: %s", strerror(errno));
         status = EXITCODE_OSERR;
         goto done;
     }
-    status = run_under_lock(options, &command, &front);
+    if (options->hold)
+        hold_detach(&hold, &front);
+    status = run_under_lock(options, &command, options->hold ? &hold : NULL, &front);
     front_end(&front, status);
 done:
     free(command.file);
@@ -68,7 +88,7 @@ int main(int argc, char **argv)
     int status = options_parse(&options, argc, argv, &done);
 
     if (status == 0 && !done)
-        status = run(&options);
+        status = options.unlock ? unlock(options.lock, options.hold_for) : run(&options);
     options_release(&options);
     return status;
 }

@@ -24,6 +24,9 @@
 /* Options without a short form. */
 enum {
     OPT_CONNECT_TIMEOUT = 256,
+    OPT_EXPORT,
+    OPT_FOR,
+    OPT_HOLD,
     OPT_KILL_AFTER,
     OPT_LEASE,
     OPT_LOCK_DELAY,
@@ -46,7 +49,10 @@ static const struct option long_options[] = {
     {"conflict-exit-code", required_argument, NULL, 'E'},
     {"connect-timeout", required_argument, NULL, OPT_CONNECT_TIMEOUT},
     {"exclusive", no_argument, NULL, 'x'},
+    {"export", no_argument, NULL, OPT_EXPORT},
+    {"for", required_argument, NULL, OPT_FOR},
     {"help", no_argument, NULL, 'h'},
+    {"hold", no_argument, NULL, OPT_HOLD},
     {"kill-after", required_argument, NULL, OPT_KILL_AFTER},
     {"lease", required_argument, NULL, OPT_LEASE},
     {"lock-delay", required_argument, NULL, OPT_LOCK_DELAY},
@@ -101,6 +107,23 @@ static int check_kind(struct options *options)
     return EXITCODE_USAGE;
 }
 
+static int check_hold(const struct options *options)
+{
+    if (options->hold && options->unlock)
+        log_error("--hold and --unlock do not go together: one takes a lock, the other gives it "
+                  "back");
+    else if (options->hold_export && !options->hold)
+        log_error("--export goes with --hold alone");
+    else if (options->hold_for && !options->hold && !options->unlock)
+        log_error("--for goes with --hold and --unlock alone");
+    else if (options->hold && options->tree)
+        log_error(
+            "--tree does not go with --hold: the lock is held until the calling process ends");
+    else
+        return 0;
+    return EXITCODE_USAGE;
+}
+
 /*
  * Times that do not go together.  The lock may have another lease than is asked for here: that is
  * found out when it is known.
@@ -150,9 +173,6 @@ static int refuse(int option)
         log_error("-F, --no-fork is not possible: the process that holds the lock has to stay, to "
                   "give it back; leave the option out");
         break;
-    case 'u':
-        log_error("-u, --unlock is not needed: the lock is given back when COMMAND ends");
-        break;
     case 'c':
         log_error("-c goes behind LOCK: zkflock LOCK -c 'SHELL COMMAND'");
         break;
@@ -190,6 +210,17 @@ static int take_option(struct options *options, const char **servers, int option
     case OPT_CONNECT_TIMEOUT:
         return values_bounded("--connect-timeout", optarg, 100 * CLOCK_MS, CLOCK_S * 86400,
                               &options->connect_timeout);
+    case OPT_EXPORT:
+        options->hold_export = true;
+        return 0;
+    case OPT_FOR:
+        return values_pid(options, optarg);
+    case OPT_HOLD:
+        options->hold = true;
+        return 0;
+    case 'u':
+        options->unlock = true;
+        return 0;
     case OPT_KILL_AFTER:
         return values_bounded("--kill-after", optarg, 0, CLOCK_S * 3600, &options->kill_after);
     case OPT_LEASE:
@@ -279,6 +310,13 @@ static int take_operands(struct options *options, char **words)
     words++;
     if (*words && strcmp(*words, "--") == 0)
         words++;
+    if (options->hold || options->unlock) {
+        if (!*words)
+            return 0;
+        log_error("%s takes no COMMAND: leave '%s' out", options->hold ? "--hold" : "--unlock",
+                  *words);
+        return EXITCODE_USAGE;
+    }
     if (!*words) {
         if (all_digits(name))
             log_error("no COMMAND given; a descriptor number alone, as flock(1) takes, cannot "
@@ -353,6 +391,8 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
         status = check_lease(options);
     if (status == 0)
         status = check_kind(options);
+    if (status == 0)
+        status = check_hold(options);
     if (status == 0 && options->unfair)
         options->kind = NAMING_UNFAIR;
     if (status == 0)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "lease.h"
 #include "log.h"
@@ -17,6 +18,10 @@ struct options {
     char *lock;  /* the znode path of the lock */
     char **with; /* further locks, paths */
     size_t with_len;
+    bool hold;              /* for the calling process, in the place of a command */
+    bool hold_export;       /* and print its environment */
+    pid_t hold_for;         /* or for this process; 0: the caller */
+    bool unlock;            /* give back what is held so */
     char **command;         /* argv, ends in NULL */
     char *shell_command[4]; /* what command points to under -c */
     int64_t wait;           /* ns; CLOCK_NEVER: as long as it takes; 0: not at all */

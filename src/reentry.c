@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "reentry_wire.h"
+#include "tree.h"
 #include "xalloc.h"
 
 /* Nesting as deep as that, or as many jobs, is refused a socket and queues up. */
@@ -20,7 +21,8 @@ struct guest {
     struct guest *next;
     int fd;
     bool uses;
-    bool asked; /* and has not been answered yet */
+    bool asked;   /* and has not been answered yet */
+    bool unlocks; /* waits for the lock to be given back */
     enum reentry_answer verdict;
 };
 
@@ -31,6 +33,7 @@ struct reentry {
     int listener;
     int epoll;
     char name[REENTRY_NAME_SIZE];
+    const char *unlockable; /* NULL: nobody may ask for that */
     struct guest *guests;
     size_t users;
     bool was_used;
@@ -53,16 +56,32 @@ static bool watch(const struct reentry *reentry, int fd, void *what)
     return epoll_ctl(reentry->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
+/* The socket of a hold is found by number, the latest first. */
+static int listen_for_caller(pid_t caller, char name[REENTRY_NAME_SIZE])
+{
+    for (unsigned int i = 0; i < REENTRY_HOLDS_MAX; i++) {
+        int fd = wire_listen(wire_hold_name(caller, i, name));
+
+        if (fd >= 0 || errno != EADDRINUSE)
+            return fd;
+    }
+    return -1;
+}
+
 struct reentry *reentry_offer(const struct reentry_lock *locks, size_t count,
-                              const struct servers *servers)
+                              const struct servers *servers, pid_t caller)
 {
     struct reentry *reentry = xcalloc(1, sizeof(*reentry));
 
     reentry->locks = locks;
     reentry->count = count;
     reentry->servers = servers;
-    make_name(reentry->name);
-    reentry->listener = wire_listen(reentry->name);
+    if (caller) {
+        reentry->listener = listen_for_caller(caller, reentry->name);
+    } else {
+        make_name(reentry->name);
+        reentry->listener = wire_listen(reentry->name);
+    }
     reentry->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (reentry->listener < 0 || reentry->epoll < 0 || !watch(reentry, reentry->listener, NULL)) {
         int error = errno;
@@ -138,17 +157,30 @@ static enum reentry_answer judge(const struct reentry *reentry, const struct wir
     return REENTRY_UNKNOWN;
 }
 
+static void take_unlock(struct reentry *reentry, struct guest *guest, const char *path)
+{
+    guest->unlocks = reentry->unlockable && strcmp(reentry->unlockable, path) == 0;
+    if (guest->unlocks)
+        return;
+    wire_answer(guest->fd, REENTRY_UNKNOWN, "", 0);
+    see_off(reentry, guest);
+}
+
 static void listen_to(struct reentry *reentry, struct guest *guest)
 {
     struct wire_request request = {0};
 
-    if (guest->uses || guest->asked || !wire_read_request(guest->fd, &request)) {
+    if (guest->uses || guest->asked || guest->unlocks || !wire_read_request(guest->fd, &request)) {
         see_off(reentry, guest); /* it has hung up, or talks too much */
+        return;
+    }
+    if (request.unlock) {
+        take_unlock(reentry, guest, request.path);
         return;
     }
     guest->asked = true;
     guest->verdict = judge(reentry, &request);
-    guest->uses = guest->verdict == REENTRY_ENTERED;
+    guest->uses = guest->verdict == REENTRY_ENTERED && !request.probe;
     reentry->users += guest->uses;
     reentry->was_used |= guest->uses;
 }
@@ -174,6 +206,26 @@ void reentry_answer(struct reentry *reentry, const char *node, int64_t token)
         guest->asked = false;
         wire_answer(guest->fd, guest->verdict, node, token);
     }
+}
+
+void reentry_allow_unlock(struct reentry *reentry, const char *path)
+{
+    reentry->unlockable = path;
+}
+
+bool reentry_unlock_wanted(const struct reentry *reentry)
+{
+    for (const struct guest *guest = reentry->guests; guest; guest = guest->next)
+        if (guest->unlocks)
+            return true;
+    return false;
+}
+
+void reentry_unlocked(struct reentry *reentry)
+{
+    for (const struct guest *guest = reentry->guests; guest; guest = guest->next)
+        if (guest->unlocks)
+            wire_answer(guest->fd, REENTRY_UNLOCKED, "", 0);
 }
 
 bool reentry_was_used(const struct reentry *reentry)
@@ -205,7 +257,7 @@ static enum reentry_answer ask_one(const char *name, const struct reentry_lock *
 
     if (fd < 0)
         return answer; /* it has ended */
-    if (wire_ask(fd, lock, servers))
+    if (wire_ask(fd, lock, servers, false))
         answer = wire_read_answer(fd, deadline, &entry->node, &entry->token);
     if (answer == REENTRY_ENTERED)
         entry->fd = fd;
@@ -231,4 +283,35 @@ enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct se
         held += len + (held[len] == ' ');
     }
     return answer;
+}
+
+static bool holds(pid_t caller, const struct reentry_lock *lock, const struct servers *servers,
+                  int64_t deadline)
+{
+    bool held = false;
+
+    for (unsigned int i = wire_count_holds(caller); i > 0 && !held; i--) {
+        char name[REENTRY_NAME_SIZE];
+        char *node = NULL;
+        int64_t token;
+        int fd = wire_connect(wire_hold_name(caller, i - 1, name));
+
+        if (fd < 0)
+            continue;
+        if (wire_ask(fd, lock, servers, true))
+            held = wire_read_answer(fd, deadline, &node, &token) != REENTRY_UNKNOWN;
+        free(node);
+        close(fd);
+    }
+    return held;
+}
+
+pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *servers,
+                       int64_t deadline)
+{
+    /* A shell may have executed its last command in its own place. */
+    for (pid_t pid = getpid(); pid > 0; pid = tree_parent(pid))
+        if (holds(pid, lock, servers, deadline))
+            return pid;
+    return 0;
 }

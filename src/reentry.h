@@ -10,6 +10,7 @@
 #define ZKFLOCK_REENTRY_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "lockset.h"
 #include "servers.h"
@@ -18,6 +19,9 @@
 
 /* Room for a socket's name and its end. */
 #define REENTRY_NAME_SIZE 40
+
+/* How many locks --hold can hold for one process. */
+#define REENTRY_HOLDS_MAX 1000
 
 /* A lock as one that wants to use it describes it. */
 struct reentry_lock {
@@ -32,10 +36,11 @@ struct reentry;
 
 /*
  * Offers these locks, which are held, to whoever asks.  They and the servers have to live as long.
+ * caller: what --hold holds them for, which the socket can then be found by; 0: none.
  * NULL with errno if there can be no socket.
  */
 struct reentry *reentry_offer(const struct reentry_lock *locks, size_t count,
-                              const struct servers *servers);
+                              const struct servers *servers, pid_t caller);
 
 const char *reentry_name(const struct reentry *reentry);
 
@@ -50,6 +55,14 @@ void reentry_serve(struct reentry *reentry);
 
 /* node and token are what those who were let in are told. */
 void reentry_answer(struct reentry *reentry, const char *node, int64_t token);
+
+/*
+ * Lets others ask for this lock to be given back; whether somebody has; and tells them that it is
+ * done.
+ */
+void reentry_allow_unlock(struct reentry *reentry, const char *path);
+bool reentry_unlock_wanted(const struct reentry *reentry);
+void reentry_unlocked(struct reentry *reentry);
 
 /* Whether anybody has ever been let in. */
 bool reentry_was_used(const struct reentry *reentry);
@@ -66,6 +79,7 @@ enum reentry_answer {
     REENTRY_UNKNOWN, /* nobody around holds this lock */
     REENTRY_ENTERED, /* it may be used until the descriptor is closed */
     REENTRY_SHARED,  /* it is held shared, and wanted for oneself */
+    REENTRY_UNLOCKED,
 };
 
 struct reentry_entry {
@@ -74,6 +88,13 @@ struct reentry_entry {
     char *node; /* to be freed */
     bool main;  /* for the user: the lock that the command is told of */
 };
+
+/*
+ * The process around this one that --hold holds the lock for, be it that ZKFLOCK_HELD does not tell
+ * of it; 0: there is none.
+ */
+pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *servers,
+                       int64_t deadline);
 
 /* Asks those in ZKFLOCK_HELD, each until the deadline at the most. */
 enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct servers *servers,

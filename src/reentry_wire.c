@@ -15,7 +15,11 @@
 #include "xalloc.h"
 
 static const char *const answers[] = {
-    [REENTRY_UNKNOWN] = "unknown", [REENTRY_ENTERED] = "entered", [REENTRY_SHARED] = "shared"};
+    [REENTRY_UNKNOWN] = "unknown",
+    [REENTRY_ENTERED] = "entered",
+    [REENTRY_SHARED] = "shared",
+    [REENTRY_UNLOCKED] = "unlocked",
+};
 
 /* ---- sockets ---- */
 
@@ -87,6 +91,33 @@ int wire_connect(const char *name)
     return checked(fd);
 }
 
+const char *wire_hold_name(pid_t caller, unsigned int number, char name[REENTRY_NAME_SIZE])
+{
+    snprintf(name, REENTRY_NAME_SIZE, "hold-%d-%u", (int)caller, number);
+    return name;
+}
+
+unsigned int wire_count_holds(pid_t caller)
+{
+    FILE *list = fopen("/proc/net/unix", "re"); /* abstract ones too */
+    unsigned int count = 0;
+    char line[512];
+
+    while (list && fgets(line, sizeof(line), list)) {
+        const char *name = strrchr(line, '@');
+        unsigned int number;
+        int pid;
+
+        /* What does not fit a number is no name of ours.  NOLINTNEXTLINE(cert-err34-c) */
+        if (name && sscanf(name, "@zkflock-hold-%d-%u", &pid, &number) == 2 && pid == caller &&
+            number >= count && number < REENTRY_HOLDS_MAX)
+            count = number + 1;
+    }
+    if (list)
+        fclose(list);
+    return count;
+}
+
 /* ---- words ---- */
 
 static bool send_text(int fd, const char *text)
@@ -106,14 +137,24 @@ static bool receive_text(int fd, char text[WIRE_SIZE])
     return true;
 }
 
-bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *servers)
+bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *servers, bool probe)
 {
     char *addresses = servers_export_addresses(servers);
-    char *text = xasprintf("enter %d %" PRId32 "\n%s%s\n%s", (int)lock->kind, lock->permits,
-                           servers_chroot(servers), lock->path, addresses);
+    char *text =
+        xasprintf("%s %d %" PRId32 "\n%s%s\n%s", probe ? "probe" : "enter", (int)lock->kind,
+                  lock->permits, servers_chroot(servers), lock->path, addresses);
     bool sent = send_text(fd, text);
 
     free(addresses);
+    free(text);
+    return sent;
+}
+
+bool wire_ask_unlock(int fd, const char *path)
+{
+    char *text = xasprintf("unlock\n%s\n", path);
+    bool sent = send_text(fd, text);
+
     free(text);
     return sent;
 }
@@ -122,6 +163,7 @@ bool wire_read_request(int fd, struct wire_request *request)
 {
     char *rest = request->text;
     const char *head;
+    char verb[6];
     int kind;
 
     *request = (struct wire_request){0};
@@ -130,8 +172,14 @@ bool wire_read_request(int fd, struct wire_request *request)
     head = strsep(&rest, "\n");
     request->path = strsep(&rest, "\n");
     request->addresses = rest;
+    request->unlock = rest && strcmp(head, "unlock") == 0;
+    if (request->unlock)
+        return true;
     /* What does not fit a number is none that is known.  NOLINTNEXTLINE(cert-err34-c) */
-    if (!rest || sscanf(head, "enter %d %" SCNd32, &kind, &request->lock.permits) != 2)
+    if (!rest || sscanf(head, "%5s %d %" SCNd32, verb, &kind, &request->lock.permits) != 3)
+        return false;
+    request->probe = strcmp(verb, "probe") == 0;
+    if (!request->probe && strcmp(verb, "enter") != 0)
         return false;
     request->lock.kind = (enum naming_kind)kind;
     return true;

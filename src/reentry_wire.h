@@ -1,7 +1,8 @@
 /*
  * What the two sides of a re-entry say to each other, a packet each:
  *
- *     enter KIND PERMITS \n PATH WITH CHROOT \n ADDRESS ADDRESS ...      the request
+ *     enter KIND PERMITS \n PATH WITH CHROOT \n ADDRESS ADDRESS ...      the request; or probe
+ *     unlock \n PATH \n                                                  the other request
  *     ANSWER TOKEN NODE                                                  the answer
  *
  * What comes from the other side is taken for what it is, another's words: too long or ill-formed
@@ -18,6 +19,8 @@
 #define WIRE_SIZE 16384
 
 struct wire_request {
+    bool probe;
+    bool unlock;              /* of path, which is as its user names it */
     struct reentry_lock lock; /* its path is not set */
     const char *path;         /* with the chroot; in text, as are the addresses */
     const char *addresses;
@@ -29,7 +32,15 @@ int wire_listen(const char *name);
 int wire_accept(int listener);
 int wire_connect(const char *name);
 
-bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *servers);
+/* What the socket of a hold for that process is called; a number for each.  Returns name. */
+const char *wire_hold_name(pid_t caller, unsigned int number, char name[REENTRY_NAME_SIZE]);
+
+/* One more than the highest number of those that there are for that process. */
+unsigned int wire_count_holds(pid_t caller);
+
+/* probe: only to know the answer. */
+bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *servers, bool probe);
+bool wire_ask_unlock(int fd, const char *path);
 bool wire_read_request(int fd, struct wire_request *request);
 void wire_answer(int fd, enum reentry_answer answer, const char *node, int64_t token);
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,8 +19,7 @@ struct process {
     bool ours;
 };
 
-/* The parent's pid, 0 if there is no such process. */
-static pid_t parent_of(pid_t pid)
+pid_t tree_parent(pid_t pid)
 {
     char path[32];
     char text[512];
@@ -78,7 +78,7 @@ static struct process *list_processes(size_t *count)
         return NULL;
     for (const struct dirent *entry = readdir(proc); entry; entry = readdir(proc)) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        pid_t parent = pid > 0 ? parent_of(pid) : 0;
+        pid_t parent = pid > 0 ? tree_parent(pid) : 0;
 
         if (parent == 0)
             continue;
@@ -148,21 +148,128 @@ static bool send_signal(const struct tree *tree, pid_t pid, int signal)
 
     if (fd < 0) {
         /* Only without pidfds (before Linux 5.3). */
-        return errno == ENOSYS && is_member(tree, parent_of(pid)) && kill(pid, signal) == 0;
+        return errno == ENOSYS && is_member(tree, tree_parent(pid)) && kill(pid, signal) == 0;
     }
     /*
      * The descriptor now means one process for good.  It is still one of the tree's if its parent
      * is; that may be another than before, where the parent has just died of the same signal.
      */
-    if (is_member(tree, parent_of(pid)))
+    if (is_member(tree, tree_parent(pid)))
         sent = syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0) == 0;
     close(fd);
     return sent;
 }
 
+/* ---- one who is not a descendant ---- */
+
+/* The outsider first, then those of its descendants that were ever seen. */
+struct outsider {
+    pid_t pid;
+    int pidfd;
+};
+
+static struct outsider *outsiders;
+static size_t outsiders_len;
+
+static void remember(pid_t pid, int pidfd)
+{
+    struct outsider *longer = reallocarray(outsiders, outsiders_len + 1, sizeof(outsiders[0]));
+
+    if (!longer)
+        return;
+    outsiders = longer;
+    outsiders[outsiders_len++] = (struct outsider){.pid = pid, .pidfd = pidfd};
+}
+
+void tree_add_outsider(pid_t pid, int pidfd)
+{
+    remember(pid, pidfd);
+}
+
+void tree_forget_outsider(void)
+{
+    for (size_t i = 1; i < outsiders_len; i++)
+        close(outsiders[i].pidfd);
+    free(outsiders);
+    outsiders = NULL;
+    outsiders_len = 0;
+}
+
+static bool has_ended(const struct outsider *outsider)
+{
+    struct pollfd end = {.fd = outsider->pidfd, .events = POLLIN};
+
+    return poll(&end, 1, 0) > 0;
+}
+
+static bool is_known(pid_t pid)
+{
+    for (size_t i = 0; i < outsiders_len; i++)
+        if (outsiders[i].pid == pid && !has_ended(&outsiders[i]))
+            return true;
+    return false;
+}
+
+/* A keeper and its guard may be the outsider's descendants, where that one is a subreaper. */
+static void find_outsiders(struct tree *tree)
+{
+    tree->root = outsiders[0].pid;
+    for (size_t i = 0; i < tree->count; i++)
+        tree->list[i].ours = false;
+    mark_descendants(tree);
+    for (size_t i = 0; i < tree->count; i++) {
+        pid_t pid = tree->list[i].pid;
+
+        if (!tree->list[i].ours || is_known(pid) || getsid(pid) == getsid(0))
+            continue;
+
+        int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+        /* As in send_signal(). */
+        if (pidfd >= 0 && is_member(tree, tree_parent(pid)))
+            remember(pid, pidfd);
+        else if (pidfd >= 0)
+            close(pidfd);
+    }
+}
+
+static size_t signal_outsiders(struct tree *tree, int signal)
+{
+    size_t sent = 0;
+
+    if (outsiders_len == 0)
+        return 0;
+    find_outsiders(tree);
+    for (size_t i = 0; i < outsiders_len; i++)
+        sent += syscall(SYS_pidfd_send_signal, outsiders[i].pidfd, signal, NULL, 0) == 0;
+    return sent;
+}
+
+static bool outsiders_have_ended(void)
+{
+    for (size_t i = 0; i < outsiders_len; i++)
+        if (!has_ended(&outsiders[i]))
+            return false;
+    return true;
+}
+
+bool tree_outsiders_gone(void)
+{
+    struct tree tree = {0};
+
+    release_reserve();
+    tree.list = list_processes(&tree.count);
+    find_outsiders(&tree);
+    free(tree.list);
+    tree_reserve();
+    return outsiders_have_ended();
+}
+
+/* ---- all of the tree ---- */
+
 bool tree_visible(void)
 {
-    return parent_of(getpid()) > 0;
+    return tree_parent(getpid()) > 0;
 }
 
 size_t tree_signal(int signal, pid_t child)
@@ -176,6 +283,7 @@ size_t tree_signal(int signal, pid_t child)
     for (size_t i = 0; i < tree.count; i++)
         if (tree.list[i].ours)
             sent += send_signal(&tree, tree.list[i].pid, signal);
+    sent += signal_outsiders(&tree, signal);
     free(tree.list);
     tree_reserve();
     if (sent == 0 && child > 0)
@@ -193,7 +301,7 @@ bool tree_kill(pid_t *child)
         if (pid == *child)
             *child = 0;
     } while (pid > 0 || (pid < 0 && errno == EINTR));
-    return pid < 0 && errno == ECHILD;
+    return pid < 0 && errno == ECHILD && outsiders_have_ended();
 }
 
 int64_t tree_kill_pause(unsigned int *round)

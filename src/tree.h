@@ -2,7 +2,8 @@
  * All descendants of the calling process, which has to be a subreaper (PR_SET_CHILD_SUBREAPER),
  * so that what double-forks or calls setsid(2) stays one.
  *
- * A signal sent is not a death: the tree is dead when waitpid(2) says ECHILD.
+ * A signal sent is not a death: the tree is dead when waitpid(2) says ECHILD, and an outsider when
+ * its pidfd does.
  */
 #ifndef ZKFLOCK_TREE_H
 #define ZKFLOCK_TREE_H
@@ -15,6 +16,20 @@
 
 /* Puts descriptors by for the calls below, close-on-exec; for each process that is to make them. */
 void tree_reserve(void);
+
+/*
+ * From now on the tree has another process and its descendants too, as far as they can be found:
+ * once its parent has died a process is nobody's descendant.  Nothing of the own session is among
+ * them.  pidfd is the outsider's, and stays the caller's; there is one outsider at the most.
+ */
+void tree_add_outsider(pid_t pid, int pidfd);
+void tree_forget_outsider(void);
+
+/* Whether the outsider and all its descendants have ended. */
+bool tree_outsiders_gone(void);
+
+/* The parent's pid; 0 if there is no such process. */
+pid_t tree_parent(pid_t pid);
 
 /* Whether /proc can be read, without which descendants are not found. */
 bool tree_visible(void);

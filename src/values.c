@@ -1,5 +1,6 @@
 #include "values.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,15 @@ int values_signal(struct options *options, const char *text)
     }
     log_error("--signal takes a signal such as TERM, INT or 15, not '%s'", text);
     return EXITCODE_USAGE;
+}
+
+int values_pid(struct options *options, const char *text)
+{
+    if (!parse_number(text, 1, INT_MAX, &options->hold_for)) {
+        log_error("--for takes the number of a process, not '%s'", text);
+        return EXITCODE_USAGE;
+    }
+    return 0;
 }
 
 int values_permits(struct options *options, const char *text)

@@ -13,6 +13,7 @@ int values_status(struct options *options, const char *text);
 int values_bounded(const char *name, const char *text, int64_t least, int64_t most, int64_t *span);
 int values_session_timeout(struct options *options, const char *text);
 int values_signal(struct options *options, const char *text);
+int values_pid(struct options *options, const char *text);
 int values_permits(struct options *options, const char *text);
 int values_on_lost(struct options *options, const char *text);
 int values_node_style(struct options *options, const char *text);

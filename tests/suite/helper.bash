@@ -100,6 +100,14 @@ family() {
   echo "$1 $keeper $(children "${keeper:-$1}" lock-guard)"
 }
 
+# crash PID: all of them at once, as it is when a host crashes.  Not interrupted, where that can be
+# had: one that saw the others die would give the lock back.
+crash() {
+  local pids
+  read -r -a pids <<<"$(family "$1")"
+  chrt --fifo 1 kill -KILL "${pids[@]}" 2>/dev/null || kill -KILL "${pids[@]}"
+}
+
 nothing_left_of() { # nothing_left_of LOCK
   run -0 zk "$ONE" ls "$1"
   assert_output ""

@@ -123,8 +123,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
 
 @test "the keeper is killed while it waits for a vanished one: its place is given back" {
   guarded "$LOCK" sleep 1000
-  # shellcheck disable=SC2046
-  kill -KILL $(family "$keeper")
+  crash "$keeper"
   zk "$ONE" await-count "$LOCK" 0
   background -v "$LOCK" touch ran 2>next.log
   waiter=$!
@@ -233,8 +232,7 @@ watched() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq 1 ]; }
 
 @test "--lock-delay 0 waits for nobody who vanished, and leaves the count to others" {
   guarded "$LOCK" sleep 1000
-  # shellcheck disable=SC2046
-  kill -KILL $(family "$keeper")
+  crash "$keeper"
   zk "$ONE" await-count "$LOCK" 0
   run -0 zkflock -v --lock-delay 0 "$LOCK" echo ran
   refute_output --partial vanished
@@ -244,8 +242,7 @@ watched() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq 1 ]; }
 
 @test "a longer --lock-delay is waited out" {
   guarded "$LOCK" sleep 1000
-  # shellcheck disable=SC2046
-  kill -KILL $(family "$keeper")
+  crash "$keeper"
   zk "$ONE" await-count "$LOCK" 0
   run -0 zkflock -v --lock-delay 5 "$LOCK" echo ran
   assert_output --regexp "its command may run for (5|4.9) s more"

@@ -136,8 +136,7 @@ armed() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq "$1" ]; }
   wait_in_line log.1 --session-timeout 1 "$LOCK" true
   ghost=$waiter
   wait_in_line log.2 "$LOCK" true
-  # shellcheck disable=SC2046
-  kill -KILL $(family "$ghost")
+  crash "$ghost"
   zk "$ONE" await-count "$LOCK" 2
   # It left uncounted.
   assert_equal "$(zk "$ONE" stat "$LOCK" | cut -d' ' -f1)" 0

@@ -122,8 +122,7 @@ waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
   permit a
   crashing=$!
   started a
-  # shellcheck disable=SC2046
-  kill -KILL $(family "$crashing")
+  crash "$crashing"
   zk "$ONE" await-count "$LOCK/leases" 0
   # One of two may still be in use: the other one is free.
   run -0 zkflock --permits 2 -v "$LOCK" echo ran
@@ -185,8 +184,7 @@ waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
   background --session-timeout 2 --permits 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
   crashing=$!
   eventually test -e crashing
-  # shellcheck disable=SC2046
-  kill -KILL $(family "$crashing")
+  crash "$crashing"
   zk "$ONE" await-count "$LOCK/leases" 0
   # Two at a time all along: permits are given back while others wait for the vanished one.
   for i in 1 2 3; do

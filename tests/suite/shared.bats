@@ -127,8 +127,7 @@ two_readers_and_a_waiting_writer() { # a and b hold, w waits
     background --lease 4 --session-timeout 1 --shared "$LOCK" sh -c 'touch crashing; exec sleep 1000'
     crashing=$!
     eventually test -e crashing
-    # shellcheck disable=SC2046
-    kill -KILL $(family "$crashing")
+    crash "$crashing"
     zk "$ONE" await-count "$LOCK" 0
     run -0 zkflock -v "$next" "$LOCK" echo ran
     assert_output --partial "a contender vanished"

@@ -98,8 +98,7 @@ hold_unfair() {
 
 @test "--unfair: a holder that vanished is waited for" {
   hold_unfair
-  # shellcheck disable=SC2046
-  kill -KILL $(family "$holder")
+  crash "$holder"
   zk "$ONE" await-count "$LOCK" 0
   run -0 zkflock --unfair -v "$LOCK" echo ran
   assert_output --partial "a contender vanished"

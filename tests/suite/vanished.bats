@@ -11,8 +11,7 @@ crash_a_holder() {
   background --session-timeout 1 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
   local pid=$!
   eventually test -e crashing
-  # shellcheck disable=SC2046
-  kill -KILL $(family "$pid")
+  crash "$pid"
   zk "$ONE" await-count "$LOCK" 0
 }
 
@@ -66,8 +65,7 @@ counts() {
   crashing=$!
   eventually test -e crashing
   wait_in_line log "$LOCK" touch ran
-  # shellcheck disable=SC2046
-  kill -KILL $(family "$crashing")
+  crash "$crashing"
   ends_with 0 "$waiter"
   assert grep -q "a contender vanished" log
   counts 2 2 2

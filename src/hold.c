@@ -1,0 +1,181 @@
+#include "hold.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "exitcode.h"
+#include "log.h"
+#include "reentry.h"
+#include "tree.h"
+#include "xalloc.h"
+
+/* Whether the process has the reading end of that pipe. */
+static bool reads(pid_t pid, const char *pipe)
+{
+    char path[64];
+    char target[64];
+    struct stat st;
+    bool found = false;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+
+    DIR *fds = opendir(path);
+
+    if (!fds)
+        return false;
+    for (const struct dirent *fd = readdir(fds); fd && !found; fd = readdir(fds)) {
+        ssize_t len = readlinkat(dirfd(fds), fd->d_name, target, sizeof(target) - 1);
+
+        target[len > 0 ? len : 0] = '\0';
+        /* The mode of the link tells what it was opened for. */
+        found = strcmp(target, pipe) == 0 &&
+                fstatat(dirfd(fds), fd->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                !(st.st_mode & S_IWUSR);
+    }
+    closedir(fds);
+    return found;
+}
+
+/* Whether the two run the same program with the same words, as a shell and its subshell do. */
+static bool look_alike(pid_t a, pid_t b)
+{
+    char path[64];
+    char words[2][4096];
+    ssize_t len[2];
+
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)(i ? b : a));
+
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+        len[i] = fd < 0 ? -1 : read(fd, words[i], sizeof(words[i]));
+        if (fd >= 0)
+            close(fd);
+    }
+    return len[0] > 0 && len[0] == len[1] && memcmp(words[0], words[1], (size_t)len[0]) == 0;
+}
+
+/*
+ * The parent; but in $(zkflock --hold LOCK || exit) that is a subshell which ends with this line,
+ * and the shell that it is a part of is who reads what is printed.
+ */
+static pid_t find_caller(void)
+{
+    char pipe[64] = "";
+    struct stat st;
+    pid_t pid = getppid();
+
+    if (fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
+        snprintf(pipe, sizeof(pipe), "pipe:[%lu]", (unsigned long)st.st_ino);
+    while (*pipe && !reads(pid, pipe) && look_alike(pid, tree_parent(pid)))
+        pid = tree_parent(pid);
+    return *pipe && reads(pid, pipe) ? pid : getppid();
+}
+
+int hold_start(struct hold *hold, pid_t pid)
+{
+    *hold = (struct hold){.caller = pid ? pid : find_caller()};
+    hold->caller_fd = (int)syscall(SYS_pidfd_open, hold->caller, 0);
+    snprintf(hold->name, sizeof(hold->name), "process %d", (int)hold->caller);
+    hold->command[0] = hold->name;
+    if (hold->caller_fd < 0) {
+        log_error("--hold: there is no process %d to hold a lock for", (int)hold->caller);
+        return EXITCODE_USAGE;
+    }
+    if (kill(hold->caller, 0) < 0) {
+        log_error("--hold: process %d is another user's, and could not be ended if the lock were "
+                  "lost",
+                  (int)hold->caller);
+        return EXITCODE_NOPERM;
+    }
+    tree_add_outsider(hold->caller, hold->caller_fd);
+    return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+static void point_to_null(int fd, int flags)
+{
+    int null = open("/dev/null", flags | O_CLOEXEC);
+
+    dup2(null, fd);
+    if (null > STDERR_FILENO)
+        close(null);
+}
+
+/* As in $(zkflock --hold LOCK 2>&1), where the shell waits for the end of both. */
+static bool is_one_pipe(int a, int b)
+{
+    struct stat x;
+    struct stat y;
+
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && S_ISFIFO(x.st_mode) && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
+void hold_detach(const struct hold *hold, const struct front *front)
+{
+    int kept[] = {front->link, front->signal_fd, hold->caller_fd};
+    unsigned int first = STDERR_FILENO + 1;
+
+    qsort(kept, 3, sizeof(kept[0]), by_number);
+    for (size_t i = 0; i < 3; i++) {
+        if ((unsigned int)kept[i] > first)
+            close_range(first, (unsigned int)kept[i] - 1, 0);
+        first = (unsigned int)kept[i] + 1;
+    }
+    close_range(first, ~0U, 0);
+    point_to_null(STDIN_FILENO, O_RDONLY);
+}
+
+void hold_drop_stdout(void)
+{
+    if (is_one_pipe(STDOUT_FILENO, STDERR_FILENO))
+        point_to_null(STDERR_FILENO, O_WRONLY);
+    point_to_null(STDOUT_FILENO, O_WRONLY);
+}
+
+/* In single quotes, where a shell takes everything but a quote for itself. */
+static void print_export(const char *name, const char *value)
+{
+    printf("export %s='", name);
+    for (; *value; value++) {
+        if (*value == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*value);
+    }
+    fputs("'\n", stdout);
+}
+
+void hold_announce(bool wanted, const char *lock, const char *node, int64_t token, const char *held)
+{
+    const char *others = getenv(REENTRY_VARIABLE);
+    char text[24];
+    char *all;
+
+    if (wanted) {
+        print_export("ZKFLOCK_LOCK", lock);
+        print_export("ZKFLOCK_NODE", node);
+        snprintf(text, sizeof(text), "%" PRId64, token);
+        print_export("ZKFLOCK_TOKEN", text);
+        all = others && *others ? xasprintf("%s %s", others, held) : xstrdup(held);
+        print_export(REENTRY_VARIABLE, all);
+        free(all);
+        if (fflush(stdout) != 0)
+            log_warning("cannot print the environment of %s: %s", lock, strerror(errno));
+    }
+    hold_drop_stdout();
+}

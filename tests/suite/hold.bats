@@ -1,0 +1,230 @@
+# --hold and --unlock: a lock for a script that is already running.
+
+load helper
+
+# script SHELL: runs stdin as a script, in a session of its own like all that a test starts in the
+# background; its pid in $script.
+script() {
+  cat >script
+  setsid "$@" script 3>&- 4>&- &
+  script=$!
+}
+
+keeper_of_hold() { pgrep -o -f "^zkflock --hold .*$LOCK\$"; }
+
+is_busy() { ! zkflock -q -n "$1" true; }
+is_free() { zkflock -q -n "$1" true; }
+
+@test "--hold: the lock is held when it returns, until the script ends" {
+  export LOCK
+  script sh <<'EOF'
+zkflock --hold "$LOCK" && touch held
+until [ -e end ]; do sleep 0.02; done
+exit 5
+EOF
+  eventually test -e held
+  is_busy "$LOCK"
+  touch end
+  ends_with 5 "$script"
+  eventually is_free "$LOCK"
+}
+
+@test "--hold: however the script ends, the lock comes free" {
+  export LOCK
+  for signal in KILL TERM; do
+    rm -f held
+    script sh <<'EOF'
+zkflock --hold "$LOCK"
+touch held
+exec sleep 1000
+EOF
+    eventually test -e held
+    is_busy "$LOCK"
+    kill -"$signal" "$script"
+    eventually is_free "$LOCK"
+  done
+}
+
+@test "--unlock gives it back, counted, and what is not held is status 1 and a sentence" {
+  export LOCK
+  run -0 sh -c 'zkflock --hold "$LOCK"; zkflock --unlock "$LOCK"; zkflock -n "$LOCK" echo free; echo'
+  assert_line free
+  run -0 zk "$ONE" stat "$LOCK"
+  assert_output --regexp "^2 4 0 "
+  run -1 zkflock --unlock "$LOCK"
+  assert_output "zkflock: $LOCK is not held for this script: there is nothing to unlock"
+  run -1 zkflock -u --for $$ "$LOCK"
+  assert_output "zkflock: $LOCK is not held for that process: there is nothing to unlock"
+}
+
+@test "--hold --export: the environment of the lock, in several shells, and re-entry" {
+  for shell in bash dash; do
+    run -0 "$shell" -c 'eval "$(zkflock --hold --export "$1")"
+      echo "$ZKFLOCK_LOCK $ZKFLOCK_NODE $ZKFLOCK_TOKEN"
+      zkflock -n "$1" sh -c "echo \"\$ZKFLOCK_TOKEN\""
+      zkflock --unlock "$1"
+      echo end' shell "$LOCK"
+    assert_line --index 0 --regexp "^$LOCK $LOCK/_c_[0-9a-f]{32}-lock-[0-9]{10} [0-9]+$"
+    assert_equal "${lines[1]}" "${lines[0]##* }"
+    assert_line --index 2 end
+  done
+}
+
+@test "--hold --export: a name with quotes and blanks survives eval" {
+  run -0 bash -c 'eval "$(zkflock --hold --export "$1")"; echo "$ZKFLOCK_LOCK"; zkflock -u "$1"' bash \
+    "$LOCK/it's \$a \`b\` \"c\" d"
+  assert_output "$LOCK/it's \$a \`b\` \"c\" d"
+}
+
+@test "--hold --export where the shell runs it in a subshell of its own" {
+  run -0 bash -c 'eval "$(zkflock --hold --export "$1" || echo false)"; zkflock -n "$1" echo inside
+    env -u ZKFLOCK_HELD -u ZKFLOCK_NODE zkflock -n "$1" true || echo busy; zkflock -u "$1"' bash "$LOCK"
+  assert_line inside
+  assert_line busy
+}
+
+@test "--hold: several at once, given back one by one" {
+  run -0 bash -c 'zkflock --hold "$1/a"; zkflock --hold "$1/b"
+    zkflock -u "$1/a"; zkflock -n "$1/a" echo a is free; zkflock -q -n "$1/b" true || echo b is not
+    zkflock -u "$1/b"; zkflock -n "$1/b" echo b is free' bash "$LOCK"
+  assert_line "a is free"
+  assert_line "b is not"
+  assert_line "b is free"
+}
+
+@test "--hold: nested ones of one lock, the last one is given back first" {
+  run -0 bash -c 'eval "$(zkflock --hold --export "$1")"; eval "$(zkflock --hold --export "$1")"
+    zkflock -u "$1"; env -u ZKFLOCK_HELD -u ZKFLOCK_NODE zkflock -q -n "$1" true || echo held
+    zkflock -u "$1"; env -u ZKFLOCK_HELD -u ZKFLOCK_NODE zkflock -n "$1" echo free
+    zkflock -u "$1" || echo no more' bash "$LOCK"
+  assert_line held
+  assert_line free
+  assert_line "no more"
+}
+
+@test "--hold in a subshell ends with the subshell" {
+  run -0 bash -c '(zkflock --hold "$1"; zkflock -q -n "$1" true || echo busy; :)
+    zkflock -w 10 "$1" echo free' bash "$LOCK"
+  assert_line busy
+  assert_line free
+}
+
+@test "--hold --for: for another process, which gives it back by ending" {
+  setsid sleep 1000 3>&- 4>&- &
+  other=$!
+  run -0 zkflock --hold --for "$other" "$LOCK"
+  is_busy "$LOCK"
+  run -0 zkflock --unlock --for "$other" "$LOCK"
+  is_free "$LOCK"
+  run -0 zkflock --hold --for "$other" "$LOCK"
+  kill -KILL "$other"
+  eventually is_free "$LOCK"
+}
+
+@test "--hold: the script that does not take the environment is told, instead of waiting for itself" {
+  run -64 bash -c 'zkflock --hold "$1"; zkflock "$1" touch ran' bash "$LOCK"
+  assert_output --regexp "^zkflock: $LOCK is held for process [0-9]+, which this one is part of, and would be waited for in vain; "
+  assert_not_exist ran
+}
+
+@test "--hold: nobody waits for what it leaves in the background" {
+  run -0 timeout 10 bash -c 'x=$(zkflock --hold "$1" 2>&1); echo "($x)"; zkflock -u "$1"' bash "$LOCK"
+  assert_output "()"
+  # Nor does it keep a descriptor of the caller's, be it open for something else.
+  zkflock --hold --for $$ "$LOCK" 7>kept
+  run -0 ls -l "/proc/$(keeper_of_hold)/fd"
+  refute_output --partial kept
+  zkflock -u --for $$ "$LOCK"
+}
+
+@test "--hold: busy, unreachable and interrupted are told as ever, and nothing is left" {
+  hold "$LOCK" release
+  run -1 zkflock --hold -n "$LOCK"
+  assert_output "zkflock: $LOCK is busy: 1 ahead"
+  wait_in_line log --hold "$LOCK"
+  kill -TERM "$waiter"
+  ends_with 143 "$waiter"
+  touch release
+  ends_with 0 "$holder"
+  run -69 zkflock --hold -z 127.0.0.1:1 --connect-timeout 0.3 "$LOCK"
+}
+
+@test "--hold: when the lock is lost, the script and what it started are ended" {
+  export LOCK
+  script bash <<'EOF'
+zkflock --hold --lease 4 "$LOCK" 2>log
+sleep 1000 & echo $! >child
+(trap '' TERM; echo $BASHPID >stubborn; while :; do sleep 0.1; done) &
+until [ -s stubborn ]; do sleep 0.02; done
+touch held
+wait
+EOF
+  eventually test -e held
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 143 "$script"
+  eventually gone "$(cat child)"
+  eventually gone "$(cat stubborn)"
+  eventually contains log "zkflock: lost $LOCK: "
+  assert grep -q "process $script was sent SIGTERM, then killed" log
+}
+
+@test "--hold: --signal is what the script gets first" {
+  export LOCK
+  script bash <<'EOF'
+trap 'echo told >told; exit 9' USR1
+zkflock --hold --signal USR1 "$LOCK" 2>log
+touch held
+while :; do sleep 0.05; done
+EOF
+  eventually test -e held
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 9 "$script"
+  assert_exist told
+  eventually contains log "process $script was ended by SIGUSR1"
+}
+
+@test "--hold: kill -9 of what holds it ends the script, and the lock comes free" {
+  export LOCK
+  script bash <<'EOF'
+zkflock --hold "$LOCK"
+touch held
+exec sleep 1000
+EOF
+  eventually test -e held
+  kill -KILL "$(keeper_of_hold)"
+  ends_with 137 "$script"
+  eventually is_free "$LOCK"
+}
+
+@test "--hold: TERM to what holds it gives the lock back and leaves the script alone" {
+  export LOCK
+  script bash <<'EOF'
+zkflock --hold "$LOCK"
+touch held
+until [ -e end ]; do sleep 0.02; done
+EOF
+  eventually test -e held
+  kill -TERM "$(keeper_of_hold)"
+  eventually is_free "$LOCK"
+  touch end
+  ends_with 0 "$script"
+}
+
+@test "--hold: shared locks and permits" {
+  run -0 bash -c 'zkflock --hold -s "$1/l"; zkflock --hold -s "$1/l"; env -u ZKFLOCK_NODE zkflock -n -s "$1/l" echo reader
+    zkflock --hold --permits 2 "$1/p"; zkflock -n --permits 2 "$1/p" echo permit' bash "$LOCK"
+  assert_line reader
+  assert_line permit
+}
+
+@test "--hold and --unlock: bad use" {
+  refuses 64 "--hold takes no COMMAND: leave 'touch' out" --hold "$LOCK" touch ran
+  refuses 64 "--unlock takes no COMMAND: leave 'touch' out" -u "$LOCK" touch ran
+  refuses 64 "--hold and --unlock do not go together: one takes a lock, the other gives it back" --hold -u "$LOCK"
+  refuses 64 "--export goes with --hold alone" --export "$LOCK" touch ran
+  refuses 64 "--for goes with --hold and --unlock alone" --for 1 "$LOCK" touch ran
+  refuses 64 "--for takes the number of a process, not 'me'" --hold --for me "$LOCK"
+  refuses 64 "--hold: there is no process 4194304 to hold a lock for" --hold --for 4194304 "$LOCK"
+  refuses 64 "--tree does not go with --hold: the lock is held until the calling process ends" --hold --tree "$LOCK"
+  refuses 64 "no LOCK given" --hold
+}
