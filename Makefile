@@ -24,8 +24,9 @@ mandir ?= $(PREFIX)/share/man
 INSTALL ?= install
 
 CFLAGS ?= -O2 -g
-# Linked in, which makes starting faster; -lzookeeper_mt takes the shared one.
+# Linked in, which makes starting faster; -lzookeeper_mt and -linih take the shared ones.
 ZOOKEEPER_LIB ?= -l:libzookeeper_mt.a
+INIH_LIB ?= -l:libinih.a
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wmissing-prototypes -Wstrict-prototypes \
 	-Wwrite-strings -Wvla -Wundef
 BUILD = build$(if $(SANITIZE),/sanitize)
@@ -40,7 +41,7 @@ sources := $(sort $(wildcard src/*.c))
 objects := $(sources:src/%.c=$(BUILD)/%.o)
 # What the unit tests are linked with: everything that does no input or output.
 pure_objects := $(addprefix $(BUILD)/,clock.o contender.o lease.o lockname.o log.o naming.o recipe.o record.o \
-	servers.o xalloc.o)
+	servers.o settings.o xalloc.o)
 
 # Run in every recipe that needs more than a compiler; see tests/need.
 need = ./tests/need
@@ -49,7 +50,7 @@ need = ./tests/need
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
-	$(CC) $(all_cflags) $(all_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) -lpthread $(LDLIBS)
+	$(CC) $(all_cflags) $(all_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) -lpthread $(LDLIBS)
 
 $(BUILD)/%.o: src/%.c $(BUILD)/flags
 	$(CC) $(all_cppflags) $(all_cflags) -MMD -MP -c -o $@ $<
@@ -124,12 +125,15 @@ format:
 	clang-format -i $(wildcard src/*.[ch] tests/*/*.c)
 
 install: all
-	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1
+	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 \
+		$(DESTDIR)$(mandir)/man5
 	$(INSTALL) -m 755 $(BUILD)/zkflock $(DESTDIR)$(bindir)/zkflock
 	$(INSTALL) -m 644 man/zkflock.1 $(DESTDIR)$(mandir)/man1/zkflock.1
+	$(INSTALL) -m 644 man/zkflock.conf.5 $(DESTDIR)$(mandir)/man5/zkflock.conf.5
 
 uninstall:
-	rm -f $(DESTDIR)$(bindir)/zkflock $(DESTDIR)$(mandir)/man1/zkflock.1
+	rm -f $(DESTDIR)$(bindir)/zkflock $(DESTDIR)$(mandir)/man1/zkflock.1 \
+		$(DESTDIR)$(mandir)/man5/zkflock.conf.5
 
 clean:
 	rm -rf build

@@ -71,14 +71,14 @@ const char *lockname_prefix_fault(const char *prefix)
     return character_fault(prefix);
 }
 
-char *lockname_resolve(const char *name, const char **fault)
+char *lockname_resolve(const char *name, const char *root, const char **fault)
 {
     if (name[0] == '\0') {
         *fault = "is empty";
         return NULL;
     }
 
-    char *path = name[0] == '/' ? xstrdup(name) : xasprintf("%s/%s", LOCKNAME_ROOT, name);
+    char *path = name[0] == '/' ? xstrdup(name) : xasprintf("%s/%s", root[1] ? root : "", name);
     int32_t sequence;
 
     *fault = lockname_path_fault(path);

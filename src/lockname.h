@@ -22,11 +22,12 @@
 const char *lockname_path_fault(const char *path);
 
 /*
- * Turns a lock's name into its path: "/a/b" stays, "b" becomes "/locks/b".  On success returns the
+ * Turns a lock's name into its path: "/a/b" stays, "b" becomes "/locks/b" below the root "/locks",
+ * and "/b" below "/".  On success returns the
  * path, to be freed by the caller; on a bad name NULL, with *fault the words that follow the name.
  * Running out of memory ends the process.
  */
-char *lockname_resolve(const char *name, const char **fault);
+char *lockname_resolve(const char *name, const char *root, const char **fault);
 
 /* The longest beginning of a contender's name. */
 #define LOCKNAME_PREFIX_MAX 100

@@ -11,6 +11,7 @@
 enum { PATIENCE_MS = 100 };
 
 static enum log_level threshold = LOG_LEVEL_WARNING;
+static const char *current_place;
 
 void log_set_level(enum log_level level)
 {
@@ -20,6 +21,11 @@ void log_set_level(enum log_level level)
 enum log_level log_get_level(void)
 {
     return threshold;
+}
+
+void log_set_place(const char *place)
+{
+    current_place = place;
 }
 
 /* Appends text with its control characters made visible; returns the new length. */
@@ -65,6 +71,10 @@ static void log_line(enum log_level level, const char *prefix, const char *forma
 
     size_t len = (size_t)snprintf(line, sizeof(line), "zkflock: %s", prefix);
 
+    if (current_place) {
+        len = append_printable(line, len, sizeof(line) - 1, current_place);
+        len = append_printable(line, len, sizeof(line) - 1, ": ");
+    }
     len = append_printable(line, len, sizeof(line) - 1, text);
     line[len++] = '\n';
     put_line(line, len);

@@ -20,6 +20,12 @@ enum log_level {
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
+/*
+ * Names the place in a file that the messages are about, as FILE:LINE, and begins them with it;
+ * NULL ends that.  The text has to stay.
+ */
+void log_set_place(const char *place);
+
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* What is no fault and yet the reason for the exit status: the lock is busy.  -q silences it. */

@@ -1,15 +1,14 @@
 #include "options.h"
 
 #include <getopt.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "config.h"
 #include "exitcode.h"
-#include "lockname.h"
+#include "resolve.h"
+#include "show_config.h"
 #include "usage.h"
 #include "values.h"
 #include "xalloc.h"
@@ -18,34 +17,12 @@
 #define ZKFLOCK_VERSION "unknown"
 #endif
 
-#define DEFAULT_CONNECT_TIMEOUT (15 * CLOCK_S)
-#define DEFAULT_SESSION_TIMEOUT_MS 15000
-
-/* Options without a short form. */
-enum {
-    OPT_CONNECT_TIMEOUT = 256,
-    OPT_EXPORT,
-    OPT_FOR,
-    OPT_HOLD,
-    OPT_KILL_AFTER,
-    OPT_LEASE,
-    OPT_LOCK_DELAY,
-    OPT_NO_REENTRY,
-    OPT_NODE_STYLE,
-    OPT_ON_LOST,
-    OPT_PERMITS,
-    OPT_SESSION_TIMEOUT,
-    OPT_SIGNAL,
-    OPT_TREE,
-    OPT_UNFAIR,
-    OPT_WITH,
-};
-
 static const char short_options[] = "+cE:eFhnoqsuVvw:xz:";
 
 static const struct option long_options[] = {
     {"close", no_argument, NULL, 'o'},
     {"command", no_argument, NULL, 'c'},
+    {"config", required_argument, NULL, OPT_CONFIG},
     {"conflict-exit-code", required_argument, NULL, 'E'},
     {"connect-timeout", required_argument, NULL, OPT_CONNECT_TIMEOUT},
     {"exclusive", no_argument, NULL, 'x'},
@@ -68,6 +45,7 @@ static const struct option long_options[] = {
     {"servers", required_argument, NULL, 'z'},
     {"session-timeout", required_argument, NULL, OPT_SESSION_TIMEOUT},
     {"shared", no_argument, NULL, 's'},
+    {"show-config", no_argument, NULL, OPT_SHOW_CONFIG},
     {"signal", required_argument, NULL, OPT_SIGNAL},
     {"timeout", required_argument, NULL, 'w'},
     {"tree", no_argument, NULL, OPT_TREE},
@@ -84,83 +62,6 @@ static int usage(void)
 {
     fputs("Try 'zkflock --help'.\n", stderr);
     return EXITCODE_USAGE;
-}
-
-static int check_kind(struct options *options)
-{
-    if (options->kind == NAMING_READER && options->naming.style == NAMING_PLAIN)
-        log_error("--shared does not go with --node-style plain, whose names do not tell readers "
-                  "from others; use curator or kazoo");
-    else if (options->permits && options->kind != NAMING_MUTEX)
-        log_error("--permits does not go with --shared or --exclusive: a permit is neither");
-    else if (options->permits && options->unfair)
-        log_error("--permits does not go with --unfair: permits are given out in a queue");
-    else if (options->permits && options->naming.style != NAMING_CURATOR)
-        log_error("--permits does not go with --node-style: semaphores are Curator's");
-    else if (options->unfair && options->kind == NAMING_READER)
-        log_error("--unfair does not go with --shared: without a queue readers would keep writers "
-                  "out for ever");
-    else if (options->unfair && options->naming.style != NAMING_CURATOR)
-        log_error("--unfair does not go with --node-style: all of its kind use one name");
-    else
-        return 0;
-    return EXITCODE_USAGE;
-}
-
-static int check_hold(const struct options *options)
-{
-    if (options->hold && options->unlock)
-        log_error("--hold and --unlock do not go together: one takes a lock, the other gives it "
-                  "back");
-    else if (options->hold_export && !options->hold)
-        log_error("--export goes with --hold alone");
-    else if (options->hold_for && !options->hold && !options->unlock)
-        log_error("--for goes with --hold and --unlock alone");
-    else if (options->hold && options->tree)
-        log_error(
-            "--tree does not go with --hold: the lock is held until the calling process ends");
-    else
-        return 0;
-    return EXITCODE_USAGE;
-}
-
-/*
- * Times that do not go together.  The lock may have another lease than is asked for here: that is
- * found out when it is known.
- */
-static int check_lease(const struct options *options)
-{
-    int64_t length = options->lease ? options->lease : LEASE_DEFAULT;
-    int64_t delay = options->lease ? options->lock_delay : LEASE_OWN_DELAY;
-    char fault[LEASE_FAULT_SIZE];
-
-    if (!lease_fault(length, options->kill_after, delay, fault))
-        return 0;
-    log_error("%s", fault);
-    return EXITCODE_USAGE;
-}
-
-/* The path, to be freed; NULL after a message. */
-static char *lock_named(const char *name)
-{
-    const char *fault;
-    char *path = lockname_resolve(name, &fault);
-
-    /* A name may be a megabyte long. */
-    if (!path)
-        log_error("the LOCK '%.64s%s' %s", name, strlen(name) > 64 ? "..." : "", fault);
-    return path;
-}
-
-static int take_with(struct options *options, const char *name)
-{
-    char *path = lock_named(name);
-
-    if (!path)
-        return EXITCODE_USAGE;
-    options->with = xreallocarray(options->with, options->with_len + 1, sizeof(options->with[0]));
-    options->with[options->with_len++] = path;
-    return 0;
 }
 
 /* ---- options ---- */
@@ -182,80 +83,89 @@ static int refuse(int option)
     return EXITCODE_USAGE;
 }
 
-static int take_option(struct options *options, const char **servers, int option)
+/*
+ * What messages call an option: flock(1)'s own go by their letters.  The first row counts where an
+ * option has several long forms.
+ */
+static char *name_of(int option)
+{
+    const struct option *row = long_options;
+
+    if (option == 'w' || option == 'E')
+        return xasprintf("-%c", option);
+    while (row->name && row->val != option)
+        row++;
+    return row->name ? xasprintf("--%s", row->name) : xasprintf("-%c", option);
+}
+
+static int take_option(struct options *options, int option)
+{
+    char *name = name_of(option);
+    const struct setting setting = {
+        .level = SETTINGS_COMMAND_LINE, .option = option, .name = name, .text = optarg};
+    int status = resolve_check(settings_add(&options->settings, &setting));
+
+    free(name);
+    return status;
+}
+
+static int take_argument(struct options *options, int option)
 {
     switch (option) {
-    case 'x':
-    case 'e':
-        options->kind = NAMING_WRITER; /* as with flock(1), the last of -s and -x counts */
+    case 'F':
+    case 'c':
+    case '?':
+        return refuse(option);
+    case OPT_HOLD:
+        options->hold = true;
         return 0;
-    case 's':
-        options->kind = NAMING_READER;
-        return 0;
-    case OPT_PERMITS:
-        return values_permits(options, optarg);
-    case OPT_UNFAIR:
-        options->unfair = true;
-        return 0;
-    case 'n':
-        options->wait = 0;
-        return 0;
-    case 'w':
-        return values_wait(options, optarg);
-    case 'E':
-        return values_status(options, optarg);
-    case 'z':
-        *servers = optarg;
-        return 0;
-    case OPT_CONNECT_TIMEOUT:
-        return values_bounded("--connect-timeout", optarg, 100 * CLOCK_MS, CLOCK_S * 86400,
-                              &options->connect_timeout);
     case OPT_EXPORT:
         options->hold_export = true;
         return 0;
     case OPT_FOR:
-        return values_pid(options, optarg);
-    case OPT_HOLD:
-        options->hold = true;
-        return 0;
+        return values_pid(options, "--for", optarg);
     case 'u':
         options->unlock = true;
         return 0;
-    case OPT_KILL_AFTER:
-        return values_bounded("--kill-after", optarg, 0, CLOCK_S * 3600, &options->kill_after);
-    case OPT_LEASE:
-        return values_bounded("--lease", optarg, CLOCK_S, CLOCK_S * 86400, &options->lease);
-    case OPT_LOCK_DELAY:
-        return values_bounded("--lock-delay", optarg, 0, CLOCK_S * 86400, &options->lock_delay);
-    case OPT_NO_REENTRY:
-        options->reentry = false;
+    case OPT_CONFIG:
+        options->config_file = optarg;
         return 0;
-    case OPT_NODE_STYLE:
-        return values_node_style(options, optarg);
-    case OPT_ON_LOST:
-        return values_on_lost(options, optarg);
-    case OPT_SIGNAL:
-        return values_signal(options, optarg);
-    case OPT_TREE:
-        options->tree = true;
-        return 0;
-    case 'o':
-        options->tree =
-            false; /* flock(1)'s word for what is the default here; the last one counts */
-        return 0;
-    case OPT_WITH:
-        return take_with(options, optarg);
-    case OPT_SESSION_TIMEOUT:
-        return values_session_timeout(options, optarg);
-    case 'v':
-        options->log_level = options->log_level < LOG_LEVEL_INFO ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
-        return 0;
-    case 'q':
-        options->log_level = LOG_LEVEL_ERROR;
+    case OPT_SHOW_CONFIG:
+        options->show_config = true;
         return 0;
     default:
-        return refuse(option);
+        return take_option(options, option);
     }
+}
+
+static int check_hold(const struct options *options)
+{
+    if (options->hold && options->unlock)
+        log_error("--hold and --unlock do not go together: one takes a lock, the other gives it "
+                  "back");
+    else if (options->hold_export && !options->hold)
+        log_error("--export goes with --hold alone");
+    else if (options->hold_for && !options->hold && !options->unlock)
+        log_error("--for goes with --hold and --unlock alone");
+    else if (options->hold && options->tree)
+        log_error("--tree does not go with --hold: the lock is held until the calling process "
+                  "ends");
+    else
+        return 0;
+    return EXITCODE_USAGE;
+}
+
+/* What is overridden is not looked at. */
+static int take_environment(struct options *options)
+{
+    char *servers = getenv("ZKFLOCK_SERVERS");
+    char name[] = "$ZKFLOCK_SERVERS";
+    const struct setting setting = {
+        .level = SETTINGS_ENVIRONMENT, .option = 'z', .name = name, .text = servers};
+
+    if (!servers || !*servers || settings_find(&options->settings, 'z', NULL))
+        return 0;
+    return resolve_check(settings_add(&options->settings, &setting));
 }
 
 /* ---- operands ---- */
@@ -280,33 +190,27 @@ static bool all_digits(const char *text)
     return *text && strspn(text, "0123456789") == strlen(text);
 }
 
-static bool is_named_twice(const struct options *options, size_t with)
+/* --show-config runs nothing. */
+static int take_lock_alone(struct options *options, char **words)
 {
-    if (strcmp(options->with[with], options->lock) == 0)
-        return true;
-    for (size_t i = 0; i < with; i++)
-        if (strcmp(options->with[with], options->with[i]) == 0)
-            return true;
-    return false;
+    options->name = words[0];
+    if (!words[0] || !words[1])
+        return 0;
+    log_error("'%s' stands behind LOCK, but --show-config runs no COMMAND", words[1]);
+    return EXITCODE_USAGE;
 }
 
 static int take_operands(struct options *options, char **words)
 {
     const char *name = words[0];
 
+    if (options->show_config)
+        return take_lock_alone(options, words);
     if (!name) {
         log_error("no LOCK given");
         return usage();
     }
-    options->lock = lock_named(name);
-    if (!options->lock)
-        return EXITCODE_USAGE;
-    for (size_t i = 0; i < options->with_len; i++) {
-        if (is_named_twice(options, i)) {
-            log_error("%s is given twice; --with names further locks", options->with[i]);
-            return EXITCODE_USAGE;
-        }
-    }
+    options->name = name;
     words++;
     if (*words && strcmp(*words, "--") == 0)
         words++;
@@ -336,40 +240,23 @@ static int take_operands(struct options *options, char **words)
     return 0;
 }
 
-static int take_servers(struct options *options, const char *text)
+/* Checked as they are, so that what the command line overrides is not left wrong. */
+static int take_config(struct options *options)
 {
-    const char *from_environment = getenv("ZKFLOCK_SERVERS");
-    const char *origin = "--servers";
-    char *fault;
+    struct settings files = {0};
+    int status = config_read(&files, options->config_file);
 
-    if (!text && from_environment && *from_environment) {
-        text = from_environment;
-        origin = "$ZKFLOCK_SERVERS";
-    }
-    options->servers = servers_parse(text ? text : SERVERS_DEFAULT, &fault);
-    if (options->servers)
-        return 0;
-    log_error("%s: %s", origin, fault);
-    free(fault);
-    return origin[0] == '$' ? EXITCODE_CONFIG : EXITCODE_USAGE;
+    if (status == 0)
+        status = resolve_check_all(&files);
+    settings_move(&options->settings, &files);
+    return status;
 }
 
 int options_parse(struct options *options, int argc, char **argv, bool *done)
 {
-    const char *servers = NULL;
     int status = 0;
 
-    *options = (struct options){
-        .wait = CLOCK_NEVER,
-        .conflict_status = EXITCODE_BUSY,
-        .connect_timeout = DEFAULT_CONNECT_TIMEOUT,
-        .session_timeout_ms = DEFAULT_SESSION_TIMEOUT_MS,
-        .reentry = true,
-        .kill_after = LEASE_OWN_GRACE,
-        .signal = SIGTERM,
-        .lock_delay = LEASE_OWN_DELAY,
-        .log_level = LOG_LEVEL_WARNING,
-    };
+    *options = (struct options){0};
     *done = false;
     argv[0] = (char *)"zkflock"; /* the name in getopt_long()'s messages */
     while (status == 0) {
@@ -385,20 +272,22 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
             *done = true;
             return 0;
         }
-        status = take_option(options, &servers, option);
+        status = take_argument(options, option);
     }
-    if (status == 0)
-        status = check_lease(options);
-    if (status == 0)
-        status = check_kind(options);
-    if (status == 0)
-        status = check_hold(options);
-    if (status == 0 && options->unfair)
-        options->kind = NAMING_UNFAIR;
     if (status == 0)
         status = take_operands(options, argv + optind);
     if (status == 0)
-        status = take_servers(options, servers);
+        status = take_environment(options);
+    if (status == 0)
+        status = take_config(options);
+    if (status == 0)
+        status = resolve_settings(options, &options->settings, options->name);
+    if (status == 0)
+        status = check_hold(options);
+    if (status == 0 && options->show_config) {
+        *done = true;
+        status = show_config(options);
+    }
     log_set_level(options->log_level);
     return status;
 }
@@ -410,4 +299,5 @@ void options_release(struct options *options)
         free(options->with[i]);
     free(options->with);
     servers_free(options->servers);
+    settings_release(&options->settings);
 }

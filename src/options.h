@@ -1,5 +1,6 @@
 /*
- * The command line and the environment, turned into one constant description of what to do.
+ * The command line, the environment and the config files, turned into one constant description of
+ * what to do.
  */
 #ifndef ZKFLOCK_OPTIONS_H
 #define ZKFLOCK_OPTIONS_H
@@ -13,8 +14,14 @@
 #include "log.h"
 #include "naming.h"
 #include "servers.h"
+#include "settings.h"
 
 struct options {
+    struct settings settings; /* what was asked for; the rest is what it comes to */
+    const char *name;         /* LOCK as it was typed; NULL: none was */
+    const char *config_file;  /* to be read instead of the usual ones; NULL: those */
+    bool show_config;
+
     char *lock;  /* the znode path of the lock */
     char **with; /* further locks, paths */
     size_t with_len;
@@ -44,9 +51,9 @@ struct options {
 };
 
 /*
- * Reads argv and the environment.  On a mistake says so on stderr and returns the exit status;
- * *done is set for --help and --version, which print to stdout and return 0.  options_release()
- * is to be called in any case.
+ * Reads argv, the environment and the config files.  On a mistake says so on stderr and returns the
+ * exit status; *done is set for what prints to stdout and returns 0: --help, --version,
+ * --show-config.  options_release() is to be called in any case.
  */
 int options_parse(struct options *options, int argc, char **argv, bool *done);
 

@@ -12,11 +12,16 @@
 
 #define PERMITS_MAX 1000000
 
-int values_wait(struct options *options, const char *text)
+const char *const values_log_levels[] = {[LOG_LEVEL_ERROR] = "error",
+                                         [LOG_LEVEL_WARNING] = "warning",
+                                         [LOG_LEVEL_INFO] = "info",
+                                         [LOG_LEVEL_DEBUG] = "debug"};
+
+int values_wait(struct options *options, const char *name, const char *text)
 {
     if (clock_parse(text, &options->wait))
         return 0;
-    log_error("-w takes a time such as 10, 0.5, 500ms or 5m, not '%s'", text);
+    log_error("%s takes a time such as 10, 0.5, 500ms or 5m, not '%s'", name, text);
     return EXITCODE_USAGE;
 }
 
@@ -32,10 +37,10 @@ static bool parse_number(const char *text, long least, long most, int *number)
     return true;
 }
 
-int values_status(struct options *options, const char *text)
+int values_status(struct options *options, const char *name, const char *text)
 {
     if (!parse_number(text, 0, 255, &options->conflict_status)) {
-        log_error("-E takes an exit status from 0 to 255, not '%s'", text);
+        log_error("%s takes an exit status from 0 to 255, not '%s'", name, text);
         return EXITCODE_USAGE;
     }
     return 0;
@@ -53,52 +58,52 @@ int values_bounded(const char *name, const char *text, int64_t least, int64_t mo
     return EXITCODE_USAGE;
 }
 
-int values_session_timeout(struct options *options, const char *text)
+int values_session_timeout(struct options *options, const char *name, const char *text)
 {
     int64_t span = 0;
-    int status = values_bounded("--session-timeout", text, CLOCK_S, 3600 * CLOCK_S, &span);
+    int status = values_bounded(name, text, CLOCK_S, 3600 * CLOCK_S, &span);
 
     options->session_timeout_ms = (int)(span / CLOCK_MS);
     return status;
 }
 
-int values_signal(struct options *options, const char *text)
+int values_signal(struct options *options, const char *name, const char *text)
 {
-    const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
+    const char *wanted = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
     char *end;
     long number = strtol(text, &end, 10);
 
     for (int i = 1; i < NSIG; i++) {
         const char *known = sigabbrev_np(i);
 
-        if ((known && strcasecmp(known, name) == 0) || (*text && !*end && number == i)) {
+        if ((known && strcasecmp(known, wanted) == 0) || (*text && !*end && number == i)) {
             options->signal = i;
             return 0;
         }
     }
-    log_error("--signal takes a signal such as TERM, INT or 15, not '%s'", text);
+    log_error("%s takes a signal such as TERM, INT or 15, not '%s'", name, text);
     return EXITCODE_USAGE;
 }
 
-int values_pid(struct options *options, const char *text)
+int values_pid(struct options *options, const char *name, const char *text)
 {
     if (!parse_number(text, 1, INT_MAX, &options->hold_for)) {
-        log_error("--for takes the number of a process, not '%s'", text);
+        log_error("%s takes the number of a process, not '%s'", name, text);
         return EXITCODE_USAGE;
     }
     return 0;
 }
 
-int values_permits(struct options *options, const char *text)
+int values_permits(struct options *options, const char *name, const char *text)
 {
     if (!parse_number(text, 1, PERMITS_MAX, &options->permits)) {
-        log_error("--permits takes a number from 1 to %d, not '%s'", PERMITS_MAX, text);
+        log_error("%s takes a number from 1 to %d, not '%s'", name, PERMITS_MAX, text);
         return EXITCODE_USAGE;
     }
     return 0;
 }
 
-int values_on_lost(struct options *options, const char *text)
+int values_on_lost(struct options *options, const char *name, const char *text)
 {
     static const char *const names[] = {
         [LEASE_KILL] = "kill", [LEASE_TERM] = "term", [LEASE_WARN] = "warn"};
@@ -109,22 +114,49 @@ int values_on_lost(struct options *options, const char *text)
             return 0;
         }
     }
-    log_error("--on-lost takes kill, term or warn, not '%s'", text);
+    log_error("%s takes kill, term or warn, not '%s'", name, text);
     return EXITCODE_USAGE;
 }
 
-int values_node_style(struct options *options, const char *text)
+int values_kind(struct options *options, const char *name, const char *text)
+{
+    if (strcmp(text, "exclusive") == 0) {
+        options->kind = NAMING_WRITER;
+    } else if (strcmp(text, "shared") == 0) {
+        options->kind = NAMING_READER;
+    } else if (strcmp(text, "unfair") == 0) {
+        options->unfair = true;
+    } else {
+        log_error("%s takes exclusive, shared or unfair, not '%s'", name, text);
+        return EXITCODE_USAGE;
+    }
+    return 0;
+}
+
+int values_log_level(struct options *options, const char *name, const char *text)
+{
+    for (int i = 0; i <= LOG_LEVEL_DEBUG; i++) {
+        if (strcmp(text, values_log_levels[i]) == 0) {
+            options->log_level = (enum log_level)i;
+            return 0;
+        }
+    }
+    log_error("%s takes error, warning, info or debug, not '%s'", name, text);
+    return EXITCODE_USAGE;
+}
+
+int values_node_style(struct options *options, const char *name, const char *text)
 {
     const char *wrong = NULL;
 
     if (!naming_parse(text, &options->naming)) {
-        log_error("--node-style takes curator, kazoo or plain:PREFIX, not '%s'", text);
+        log_error("%s takes curator, kazoo or plain:PREFIX, not '%s'", name, text);
         return EXITCODE_USAGE;
     }
     if (options->naming.style == NAMING_PLAIN)
         wrong = lockname_prefix_fault(options->naming.prefix);
     if (wrong) {
-        log_error("the PREFIX '%s' of --node-style %s", options->naming.prefix, wrong);
+        log_error("the PREFIX '%s' of %s %s", options->naming.prefix, name, wrong);
         return EXITCODE_USAGE;
     }
     return 0;

@@ -15,6 +15,8 @@ setup() {
   THREE=$(cat "$SUITE_DIR/three/servers")
   export ZKFLOCK_SERVERS=$ONE
   export SHELL=/bin/sh
+  # Nobody's own config file.
+  export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/xdg
   LOCK=/t/$(basename "$BATS_TEST_FILENAME" .bats)/$BATS_TEST_NUMBER
   # Whatever a test starts carries this mark, wherever it goes.
   export ZKFLOCK_TEST_MARK=mark-$$-$LOCK

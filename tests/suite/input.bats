@@ -63,7 +63,6 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   usage "option requires an argument -- 'w'" -w
   usage "option '--ver' is ambiguous; possibilities: '--verbose' '--version'" --ver "$LOCK" touch ran
   usage "-F, --no-fork is not possible: the process that holds the lock has to stay, to give it back; leave the option out" -F "$LOCK" touch ran
-  usage "-u, --unlock is not needed: the lock is given back when COMMAND ends" -u "$LOCK" touch ran
   usage "-c goes behind LOCK: zkflock LOCK -c 'SHELL COMMAND'" -c "touch ran" "$LOCK"
 }
 

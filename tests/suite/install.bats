@@ -7,7 +7,8 @@ load helper
   run -0 find root -type f
   assert_line root/opt/z/bin/zkflock
   assert_line root/opt/z/share/man/man1/zkflock.1
-  assert_equal "${#lines[@]}" 2
+  assert_line root/opt/z/share/man/man5/zkflock.conf.5
+  assert_equal "${#lines[@]}" 3
   run -0 root/opt/z/bin/zkflock "$LOCK" echo ok
   assert_output ok
   run -0 make -s -C "$TESTS_DIR/.." uninstall DESTDIR="$PWD/root" PREFIX=/opt/z
@@ -36,6 +37,13 @@ load helper
     grep -E '^ {5}-' | grep -oE -- '--[a-z-]+' | sort -u >manual
   assert [ "$(wc -l <help)" -ge 15 ]
   run -0 diff help manual
+}
+
+@test "the keys of the config file are the same in the source and its manual" {
+  sed -n 's/^ *{"\([a-z-]*\)", .*/\1/p' "$TESTS_DIR/../src/config_keys.c" | sort >source
+  sed -n 's/^\.It Cm \([a-z-]*\)$/\1/p' "$TESTS_DIR/../man/zkflock.conf.5" | sort >manual
+  assert [ "$(wc -l <source)" -ge 15 ]
+  run -0 diff source manual
 }
 
 @test "every option of the help is known to the program" {

@@ -14,6 +14,7 @@
 #include "recipe.h"
 #include "record.h"
 #include "servers.h"
+#include "settings.h"
 
 static int checks;
 static int failures;
@@ -433,23 +434,23 @@ static void test_lockname(void)
     const char *fault;
 
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-        char *path = lockname_resolve(good[i].name, &fault);
+        char *path = lockname_resolve(good[i].name, LOCKNAME_ROOT, &fault);
 
         CHECK(good[i].name, path && strcmp(path, good[i].path) == 0);
         free(path);
     }
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        CHECK(bad[i], !lockname_resolve(bad[i], &fault) && fault && *fault);
+        CHECK(bad[i], !lockname_resolve(bad[i], LOCKNAME_ROOT, &fault) && fault && *fault);
 
     char *longest = malloc(LOCKNAME_MAX + 2);
 
     memset(longest, 'x', LOCKNAME_MAX + 1);
     longest[0] = '/';
     longest[LOCKNAME_MAX + 1] = '\0';
-    CHECK("too long", !lockname_resolve(longest, &fault));
+    CHECK("too long", !lockname_resolve(longest, LOCKNAME_ROOT, &fault));
     longest[LOCKNAME_MAX] = '\0';
 
-    char *path = lockname_resolve(longest, &fault);
+    char *path = lockname_resolve(longest, LOCKNAME_ROOT, &fault);
 
     CHECK("longest", path != NULL);
     free(path);
@@ -561,6 +562,54 @@ static void test_server_addresses(void)
     servers_free(other);
 }
 
+static void add(struct settings *settings, enum settings_level level, int option, const char *lock,
+                const char *text)
+{
+    const struct setting setting = {.level = level,
+                                    .option = option,
+                                    .name = (char *)"name",
+                                    .text = (char *)text,
+                                    .lock = (char *)lock};
+
+    settings_add(settings, &setting);
+}
+
+static void test_settings(void)
+{
+    struct settings settings = {0};
+    struct settings more = {0};
+
+    CHECK("none", !settings_find(&settings, 'w', NULL));
+    add(&settings, SETTINGS_USER_LOCK, 'w', "a", "user's, for a");
+    add(&settings, SETTINGS_SYSTEM_LOCK, 'w', "a", "system's, for a");
+    add(&settings, SETTINGS_USER, 'w', NULL, "user's");
+    CHECK("lock", strcmp(settings_find(&settings, 'w', "a")->text, "user's, for a") == 0);
+    CHECK("other lock", strcmp(settings_find(&settings, 'w', "b")->text, "user's") == 0);
+    CHECK("all locks", strcmp(settings_find(&settings, 'w', NULL)->text, "user's") == 0);
+    add(&more, SETTINGS_COMMAND_LINE, 'n', NULL, NULL);
+    settings_move(&settings, &more);
+    CHECK("moved", more.len == 0 && settings.len == 4);
+    CHECK("-n is a choice of time", settings_find(&settings, 'w', "a")->option == 'n');
+    add(&settings, SETTINGS_COMMAND_LINE, 'w', NULL, "last");
+    CHECK("the last of a level", strcmp(settings_find(&settings, 'w', "a")->text, "last") == 0);
+    CHECK("one choice", settings_choice('s') == settings_choice(OPT_PERMITS));
+    settings_release(&settings);
+}
+
+static void test_lockname_root(void)
+{
+    const char *fault;
+    char *below = lockname_resolve("b", "/a", &fault);
+    char *top = lockname_resolve("b", "/", &fault);
+    char *path = lockname_resolve("/b", "/a", &fault);
+
+    CHECK("root", strcmp(below, "/a/b") == 0 && strcmp(top, "/b") == 0 && strcmp(path, "/b") == 0);
+    CHECK("zookeeper's own", !lockname_resolve("zookeeper", "/", &fault));
+    free(below);
+    free(top);
+    free(path);
+}
+
 int main(void)
 {
     test_clock_parse();
@@ -576,6 +625,8 @@ int main(void)
     test_record();
     test_contender();
     test_lockname();
+    test_lockname_root();
+    test_settings();
     test_servers();
     test_server_addresses();
     test_lease();

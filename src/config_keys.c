@@ -1,0 +1,41 @@
+#include "config_keys.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "lockname.h"
+#include "servers.h"
+#include "settings.h"
+
+/*
+ * Some are better left out than given what they come to: the lease is then the one that the lock
+ * has, the times that are parts of it follow it, and an exclusive lock has no writer's name.
+ */
+const struct config_key config_keys[] = {
+    {"path", KEY_PATH, true, NULL, true},
+    {"kind", KEY_KIND, true, "exclusive", false},
+    {"permits", OPT_PERMITS, true, NULL, false},
+    {"with", OPT_WITH, true, "no other lock", false},
+    {"timeout", 'w', true, "none", false},
+    {"servers", 'z', false, SERVERS_DEFAULT, true},
+    {"root", KEY_ROOT, false, LOCKNAME_ROOT, true},
+    {"connect-timeout", OPT_CONNECT_TIMEOUT, false, "15s", true},
+    {"session-timeout", OPT_SESSION_TIMEOUT, false, "15s", true},
+    {"node-style", OPT_NODE_STYLE, false, "curator", true},
+    {"lease", OPT_LEASE, false, "15s", false},
+    {"signal", OPT_SIGNAL, false, "TERM", true},
+    {"kill-after", OPT_KILL_AFTER, false, "a fifth of the lease", false},
+    {"on-lost", OPT_ON_LOST, false, "kill", true},
+    {"lock-delay", OPT_LOCK_DELAY, false, "the lease", false},
+    {"conflict-exit-code", 'E', false, "1", true},
+    {"log-level", KEY_LOG_LEVEL, false, "warning", true},
+    {NULL, 0, false, NULL, false},
+};
+
+const struct config_key *config_key_named(const char *name)
+{
+    for (const struct config_key *key = config_keys; key->name; key++)
+        if (strcmp(key->name, name) == 0)
+            return key;
+    return NULL;
+}

@@ -1,0 +1,161 @@
+#include "show_config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "config_keys.h"
+#include "exitcode.h"
+#include "settings.h"
+#include "values.h"
+#include "xalloc.h"
+
+enum { MAX_ROWS = 64 };
+
+/* A line of the section. */
+struct row {
+    const char *key;
+    char *value;
+    const char *origin;
+    bool comment;
+};
+
+static char *join_with(const struct options *options)
+{
+    char *joined = xstrdup(options->with[0]);
+
+    for (size_t i = 1; i < options->with_len; i++)
+        xreplace(&joined, xasprintf("%s, %s", joined, options->with[i]));
+    return joined;
+}
+
+static const char *kind_text(const struct options *options)
+{
+    switch (options->kind) {
+    case NAMING_READER:
+        return "shared";
+    case NAMING_UNFAIR:
+        return "unfair";
+    default:
+        return "exclusive";
+    }
+}
+
+/* As a file takes it, to be freed. */
+static char *value_text(const struct options *options, const struct setting *setting)
+{
+    switch (settings_choice(setting->option)) {
+    case KEY_KIND:
+        return xstrdup(options->permits ? setting->text : kind_text(options));
+    case KEY_LOG_LEVEL:
+        return xstrdup(values_log_levels[options->log_level]);
+    case OPT_WITH:
+        return join_with(options);
+    case 'w':
+        return xstrdup(setting->option == 'n' ? "0" : setting->text);
+    default:
+        return xstrdup(setting->text);
+    }
+}
+
+static const char *origin_text(const struct setting *setting)
+{
+    if (!setting)
+        return "default";
+    if (setting->origin)
+        return setting->origin;
+    return setting->level == SETTINGS_ENVIRONMENT ? setting->name : "command line";
+}
+
+/* Where a path comes from that no key gives: LOCK itself, or the root before it. */
+static const char *path_origin(const struct settings *settings, const char *name)
+{
+    return name && name[0] == '/' ? "command line"
+                                  : origin_text(settings_find(settings, KEY_ROOT, name));
+}
+
+/* Whether a key has a line: one of kind and permits has, the one that is in use. */
+static bool is_shown(const struct options *options, const struct config_key *key)
+{
+    if (key->lock_only && !options->name)
+        return false;
+    return settings_choice(key->option) != KEY_KIND ||
+           (key->option == OPT_PERMITS) == (options->permits != 0);
+}
+
+static struct row make_row(const struct options *options, const struct config_key *key)
+{
+    const struct setting *setting =
+        settings_find(&options->settings, settings_choice(key->option), options->name);
+    struct row row = {.key = key->name, .origin = origin_text(setting)};
+
+    if (setting) {
+        row.value = value_text(options, setting);
+    } else if (key->option == KEY_PATH) {
+        row.value = xstrdup(options->lock);
+        row.origin = path_origin(&options->settings, options->name);
+    } else {
+        row.value = xstrdup(key->unset);
+        row.comment = !key->unset_is_value;
+    }
+    return row;
+}
+
+static bool can_stand_in_file(const struct options *options, const char **text)
+{
+    for (size_t i = 0; i < options->with_len; i++)
+        if (strchr(*text = options->with[i], ','))
+            return false;
+    return true;
+}
+
+static void print(const struct options *options, const struct row *rows, size_t count)
+{
+    int key_width = 0;
+    int value_width = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        int key = (int)strlen(rows[i].key) + (rows[i].comment ? 2 : 0);
+        int value = (int)strlen(rows[i].value);
+
+        key_width = key > key_width ? key : key_width;
+        value_width = value > value_width ? value : value_width;
+    }
+    if (options->name)
+        printf("[lock %s]\n", options->name);
+    else
+        puts("[zkflock]");
+    for (size_t i = 0; i < count; i++)
+        printf("%s%-*s = %-*s  # %s\n", rows[i].comment ? "# " : "",
+               key_width - (rows[i].comment ? 2 : 0), rows[i].key, value_width, rows[i].value,
+               rows[i].origin);
+}
+
+int show_config(const struct options *options)
+{
+    struct row rows[MAX_ROWS];
+    size_t count = 0;
+    const char *unfit = options->name;
+    bool fits = (!unfit || config_can_hold(unfit)) && can_stand_in_file(options, &unfit);
+    int status = 0;
+
+    for (const struct config_key *key = config_keys; key->name && count < MAX_ROWS; key++)
+        if (is_shown(options, key))
+            rows[count++] = make_row(options, key);
+    for (size_t i = 0; i < count && fits; i++)
+        fits = config_can_hold(unfit = rows[i].value);
+    if (!fits) {
+        log_error("'%s' cannot stand in a config file", unfit);
+        status = EXITCODE_USAGE;
+    } else {
+        print(options, rows, count);
+        if (fflush(stdout) != 0) {
+            log_error("cannot write to stdout: %s", strerror(errno));
+            status = EXITCODE_OSERR;
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        free(rows[i].value);
+    return status;
+}

@@ -1,0 +1,20 @@
+/*
+ * Whether settings go together.
+ */
+#ifndef ZKFLOCK_TOGETHER_H
+#define ZKFLOCK_TOGETHER_H
+
+#include "options.h"
+#include "settings.h"
+
+/* The path of a LOCK with this root, to be freed; NULL after a sentence. */
+char *together_lock_named(const char *name, const char *root);
+
+/*
+ * Checks *options, in which all settings are in effect and the names of locks are as they were
+ * typed, and turns these into paths.  Returns 0, or the exit status after a sentence, which tells
+ * the place of the setting that counts most among those that do not go together.
+ */
+int together_check(struct options *options, const struct settings *settings);
+
+#endif
