@@ -27,10 +27,10 @@ enum exitcode command_exec_failure(int error)
     return error == ENOENT || error == ENOTDIR ? EXITCODE_NOTFOUND : EXITCODE_NOEXEC;
 }
 
-static enum exitcode complain(const char *name, int error)
+static enum exitcode complain(const struct command *command, const char *name, int error)
 {
     if (error == ENOENT)
-        log_error("command not found: %s", name);
+        log_error("%s not found: %s", command->role, name);
     else
         log_error("cannot execute %s: %s", name, strerror(error));
     return command_exec_failure(error);
@@ -43,11 +43,11 @@ enum exitcode command_find(struct command *command)
     int trouble = ENOENT;
 
     if (name[0] == '\0')
-        return complain("'' (the command is an empty word)", ENOENT);
+        return complain(command, "'' (an empty word)", ENOENT);
     if (strchr(name, '/')) {
         trouble = executable(name);
         command->file = xstrdup(name);
-        return trouble ? complain(name, trouble) : 0;
+        return trouble ? complain(command, name, trouble) : 0;
     }
     /* Without PATH, what execvp(3) falls back to. */
     for (const char *dir = path ? path : "/bin:/usr/bin"; dir;) {
@@ -64,7 +64,7 @@ enum exitcode command_find(struct command *command)
             trouble = EACCES;
         dir = dir[len] ? dir + len + 1 : NULL;
     }
-    return complain(name, trouble);
+    return complain(command, name, trouble);
 }
 
 int command_exec(const struct command *command, pid_t parent)

@@ -18,6 +18,8 @@ struct command_inheritance {
 };
 
 struct command {
+    const struct hold *hold; /* what the lock is held for, and nothing is executed; NULL */
+    const char *role;        /* what messages call it */
     char *const *argv;
     char *file; /* what is executed */
     struct command_inheritance inherited;

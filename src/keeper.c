@@ -25,7 +25,7 @@ static void keeper_free(struct keeper *keeper)
 }
 
 struct keeper *keeper_start(const struct options *options, const struct command *command,
-                            const struct hold *hold, struct front *front)
+                            struct hook *hook, struct front *front)
 {
     struct keeper *keeper;
 
@@ -37,20 +37,25 @@ struct keeper *keeper_start(const struct options *options, const struct command 
     keeper = xcalloc(1, sizeof(*keeper));
     keeper->options = options;
     keeper->command = command;
+    keeper->hook = hook;
     keeper->front = front;
-    keeper->hold = hold;
+    keeper->hold = command->hold;
     keeper->started_at = clock_now();
+    keeper->tries_left = options->retries;
     keeper->items = plan_new(options, &keeper->items_len);
     keeper->legacy = legacy_new();
-    keeper->mandate = (struct guard_mandate){.command = command,
-                                             .lock_path = options->lock,
-                                             .servers = options->servers,
-                                             .legacy = keeper->legacy,
-                                             .signal = options->signal,
-                                             .on_lost = options->on_lost,
-                                             .caller_fd = hold ? hold->caller_fd : -1,
-                                             .whole_tree = options->tree};
-    if (!keeper->legacy || guard_start(&keeper->guard, &keeper->mandate) < 0) {
+    keeper->mandate =
+        (struct guard_mandate){.command = command,
+                               .lock_path = options->lock,
+                               .servers = options->servers,
+                               .legacy = keeper->legacy,
+                               .signal = options->signal,
+                               .on_lost = options->on_lost,
+                               .caller_fd = command->hold ? command->hold->caller_fd : -1,
+                               .whole_tree = options->tree};
+    /* The guard first: the runner keeps no descriptor of others open, the guard would. */
+    if (!keeper->legacy || guard_start(&keeper->guard, &keeper->mandate) < 0 ||
+        hook_start(hook, command, options->lock) < 0) {
         log_error("cannot start: %s", strerror(errno));
         keeper_free(keeper);
         return NULL;
@@ -66,7 +71,7 @@ static void reap_guard(struct keeper *keeper)
 {
     pid_t pid;
 
-    /* Others than the guard are orphans that a dead guard left to us. */
+    /* Others are orphans that a dead guard left to us, and the hook runner, if it was killed. */
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
         if (pid == keeper->guard.pid)
             keeper->guard_dead = true;
@@ -238,23 +243,32 @@ static bool has_something_to_give_back(const struct keeper *keeper)
     return !keeper->lost || session_connected(keeper->session);
 }
 
+void keeper_hang_up(struct keeper *keeper)
+{
+    keeper_end_reentry(keeper);
+    lockset_free(keeper->locks);
+    keeper->locks = NULL;
+    session_close(keeper->session);
+    keeper->session = NULL;
+}
+
 int keeper_give_back(struct keeper *keeper)
 {
     int status = keeper->status;
 
     if (has_something_to_give_back(keeper))
         leave_queue(keeper);
+    hook_tell(keeper->hook, HOOK_RELEASED);
     guard_dismiss(&keeper->guard);
     if (keeper->reentry)
         reentry_unlocked(keeper->reentry);
-    keeper_end_reentry(keeper);
-    lockset_free(keeper->locks);
-    session_close(keeper->session);
+    keeper_hang_up(keeper);
     close(keeper->guard.link);
     if (!keeper->guard_dead) {
         kill(keeper->guard.pid, SIGCONT); /* it may be stopped */
         waitpid(keeper->guard.pid, NULL, 0);
     }
+    hook_end(keeper->hook);
     keeper_free(keeper);
     return status;
 }

@@ -2,9 +2,10 @@
  * The keeper: the process that holds the ZooKeeper session and the lock, between the
  * caller's side (front.h) and the guard, which runs the command.
  *
- *     keeper_start()        the guard is forked
+ *     keeper_start()        guard and hook runner are forked
  *     keeper_connect()
  *     keeper_acquire()
+ *     keeper_try_again()    if one of the two has failed: whether to begin with them again
  *     keeper_run()
  *     keeper_give_back()    also when one of the above has failed; returns the exit status
  *
@@ -18,23 +19,26 @@
 
 #include "command.h"
 #include "front.h"
-#include "hold.h"
+#include "hook.h"
 #include "options.h"
 
 struct keeper;
 
-/*
- * Returns NULL after a message.  The arguments have to live as long as the keeper.  hold: what the
- * lock is held for instead of a command, or NULL.
- */
+/* Returns NULL after a message.  The arguments have to live as long as the keeper. */
 struct keeper *keeper_start(const struct options *options, const struct command *command,
-                            const struct hold *hold, struct front *front);
+                            struct hook *hook, struct front *front);
 
 /* Finds a server and gets a session.  Starts the first threads. */
 bool keeper_connect(struct keeper *keeper);
 
 /* Waits in the queue until the lock is held, for as long as the options say. */
 bool keeper_acquire(struct keeper *keeper);
+
+/*
+ * After a failure of the above: if the ensemble was not reachable and tries are left, gives back
+ * what there is, pauses, and returns true as after keeper_start().
+ */
+bool keeper_try_again(struct keeper *keeper);
 
 /* Runs the command under the held lock, until it ends or the lock is lost. */
 void keeper_run(struct keeper *keeper);

@@ -38,11 +38,11 @@ static bool out_of_contact(struct keeper *keeper)
     char span[CLOCK_FORMAT_SIZE];
 
     if (session_connected(keeper->session))
-        log_error("no answer from %s for %s while joining the queue of %s", servers,
-                  clock_format(keeper->options->connect_timeout, span), keeper->options->lock);
-    else
-        log_error("lost contact with %s while waiting for %s", servers, keeper->options->lock);
-    return keeper_stop(keeper, EXITCODE_UNREACHABLE);
+        return keeper_unreachable(keeper, "no answer from %s for %s while joining the queue of %s",
+                                  servers, clock_format(keeper->options->connect_timeout, span),
+                                  keeper->options->lock);
+    return keeper_unreachable(keeper, "lost contact with %s while waiting for %s", servers,
+                              keeper->options->lock);
 }
 
 /* It would be waiting for itself, for ever. */
@@ -86,6 +86,14 @@ static bool take_lease(struct keeper *keeper)
     return true;
 }
 
+/* By others, or by one who vanished; not while the last proof of several locks is made. */
+static bool is_kept_waiting(const struct keeper *keeper)
+{
+    enum lock_phase phase = lock_phase(lockset_current(keeper->locks));
+
+    return phase == LOCK_WAITING || phase == LOCK_SETTLING;
+}
+
 bool keeper_acquire(struct keeper *keeper)
 {
     int64_t give_up_at = clock_add(keeper->started_at, keeper->options->wait);
@@ -110,6 +118,8 @@ bool keeper_acquire(struct keeper *keeper)
             const char *why;
             enum exitcode status = lockset_failure(keeper->locks, &why);
 
+            if (status == EXITCODE_UNREACHABLE)
+                return keeper_unreachable(keeper, "%s", why);
             log_error("%s", why);
             return keeper_stop(keeper, (int)status);
         }
@@ -125,6 +135,8 @@ bool keeper_acquire(struct keeper *keeper)
                 return busy(keeper);
             deadline = clock_earlier(deadline, give_up_at);
         }
+        if (is_kept_waiting(keeper))
+            hook_tell(keeper->hook, HOOK_WAITING);
         if (phase != LOCK_JOINING)
             joining_since = now;
         keeper_pump(keeper, deadline);

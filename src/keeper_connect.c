@@ -25,9 +25,9 @@ static bool resolve(struct keeper *keeper, int64_t deadline)
     while (servers_resolve(keeper->options->servers, deadline, caller_fd(keeper->front), &fault) <
            0) {
         if (fault) {
-            log_error("%s", fault);
+            keeper_unreachable(keeper, "%s", fault);
             free(fault);
-            return keeper_stop(keeper, EXITCODE_UNREACHABLE);
+            return false;
         }
         keeper_hear_front(keeper);
         if (keeper_cut_short(keeper))
@@ -42,12 +42,12 @@ static bool unreachable(struct keeper *keeper)
     char trouble[128];
     const char *why = session_trouble(keeper->session, trouble, sizeof(trouble));
 
-    log_error("no server reachable at %s within %s%s%s; check --servers (or $ZKFLOCK_SERVERS) and "
-              "that ZooKeeper runs there",
-              servers_text(keeper->options->servers),
-              clock_format(keeper->options->connect_timeout, span), why ? ": " : "",
-              why ? why : "");
-    return keeper_stop(keeper, EXITCODE_UNREACHABLE);
+    return keeper_unreachable(keeper,
+                              "no server reachable at %s within %s%s%s; check --servers (or "
+                              "$ZKFLOCK_SERVERS) and that ZooKeeper runs there",
+                              servers_text(keeper->options->servers),
+                              clock_format(keeper->options->connect_timeout, span), why ? ": " : "",
+                              why ? why : "");
 }
 
 static void tell_of_silence(const struct keeper *keeper)

@@ -139,7 +139,7 @@ static void go_on_ending(struct run *run)
         return;
     run->next_kill = now + tree_kill_pause(&run->kill_round);
     keeper->kill_needed = true;
-    /* The guard is a member of the tree, and the only child that is not its own. */
+    /* The guard, and the hook runner, are members of the tree. */
     keeper->tree_empty = tree_kill(&keeper->guard.pid);
 }
 
@@ -186,6 +186,7 @@ static void say_lost(const struct run *run)
         say_when_contact_was_lost(keeper, contact, sizeof(contact));
     say_what_was_done(keeper, done, sizeof(done));
     log_error("lost %s: %s; %s", keeper->options->lock, why ? why : contact, done);
+    hook_tell(keeper->hook, HOOK_LOST);
 }
 
 /* Never denied: whoever was frozen together with all that watched over it comes too late. */
@@ -325,6 +326,8 @@ static void start(struct run *run)
         keeper->lease = lease_plan(LEASE_DEFAULT, keeper->options->kill_after);
     keeper_offer(keeper);
     keeper->running = true;
+    if (keeper->locks)
+        hook_tell_acquired(keeper->hook, keeper_node(keeper), keeper_token(keeper));
     guard_go(&keeper->guard, run->sent_end, &keeper->lease, keeper_token(keeper),
              keeper_node(keeper), keeper->reentry ? reentry_name(keeper->reentry) : "");
 }

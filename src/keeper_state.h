@@ -4,6 +4,7 @@
  *     keeper.c          start, the events of all sources, and the end
  *     keeper_connect.c  from the servers' names to a session
  *     keeper_acquire.c  from the session to the lock
+ *     keeper_retry.c    from an ensemble that cannot be reached back to the start
  *     keeper_reentry.c  the locks of other zkflocks around this one, and inside its command
  *     keeper_hold.c     the lock is held for a caller, in the place of a command
  *     keeper_run.c      the command under the lock
@@ -17,6 +18,7 @@
 #include "front.h"
 #include "guard.h"
 #include "hold.h"
+#include "hook.h"
 #include "keeper.h"
 #include "lockset.h"
 #include "reentry.h"
@@ -25,7 +27,9 @@
 struct keeper {
     const struct options *options;
     const struct command *command;
-    int64_t started_at;
+    struct hook *hook;
+    int64_t started_at; /* the try */
+    int tries_left;
     struct front *front;
     const struct hold *hold; /* the lock is held for a caller, and there is no command; NULL */
     bool announced;          /* the caller knows that it is held */
@@ -104,6 +108,16 @@ bool keeper_stop(struct keeper *keeper, int status);
 bool keeper_ended_by_signal(struct keeper *keeper);
 bool keeper_front_died(struct keeper *keeper);
 bool keeper_guard_died(struct keeper *keeper);
+
+/*
+ * The same for an ensemble that cannot be reached; the reason is told as an error only if this was
+ * the last try.  In keeper_retry.c.
+ */
+bool keeper_unreachable(struct keeper *keeper, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Ends the session with all that depends on it, and re-entry; keeper_connect() may follow. */
+void keeper_hang_up(struct keeper *keeper);
 
 /* Whether something ends the wait before the command runs; then the above has been done for it. */
 bool keeper_cut_short(struct keeper *keeper);

@@ -15,6 +15,7 @@
 #include "exitcode.h"
 #include "front.h"
 #include "hold.h"
+#include "hook.h"
 #include "keeper.h"
 #include "log.h"
 #include "options.h"
@@ -33,14 +34,16 @@ static void fill_standard_descriptors(void)
 
 /* Takes the lock, runs the command, gives the lock back; returns the status to exit with. */
 static int run_under_lock(const struct options *options, const struct command *command,
-                          const struct hold *hold, struct front *front)
+                          struct hook *hook, struct front *front)
 {
-    struct keeper *keeper = keeper_start(options, command, hold, front);
+    struct keeper *keeper = keeper_start(options, command, hook, front);
 
     if (!keeper)
         return EXITCODE_OSERR;
-    if (keeper_connect(keeper) && keeper_acquire(keeper))
-        keeper_run(keeper);
+    while (!(keeper_connect(keeper) && keeper_acquire(keeper)))
+        if (!keeper_try_again(keeper))
+            return keeper_give_back(keeper);
+    keeper_run(keeper);
     return keeper_give_back(keeper);
 }
 
@@ -53,30 +56,34 @@ static int find_use(const struct options *options, struct command *command, stru
         return (int)command_find(command);
     status = hold_start(hold, options->hold_for);
     command->argv = hold->command;
+    command->hold = hold;
     return status;
 }
 
 static int run(const struct options *options)
 {
-    struct command command = {.argv = options->command};
+    struct command command = {.role = "command", .argv = options->command};
+    struct hook hook;
     struct hold hold;
     struct front front;
-    int status;
+    int status = (int)hook_find(&hook, options->hook);
 
     fill_standard_descriptors();
-    status = find_use(options, &command, &hold);
+    if (status == 0)
+        status = find_use(options, &command, &hold);
     if (status)
         goto done;
-    if (front_start(&front, &command.inherited, options->hold) < 0) {
+    if (front_start(&front, &command.inherited, command.hold) < 0) {
         log_error("cannot start: %s", strerror(errno));
         status = EXITCODE_OSERR;
         goto done;
     }
-    if (options->hold)
-        hold_detach(&hold, &front);
-    status = run_under_lock(options, &command, options->hold ? &hold : NULL, &front);
+    if (command.hold)
+        hold_detach(command.hold, &front);
+    status = run_under_lock(options, &command, &hook, &front);
     front_end(&front, status);
 done:
+    hook_release(&hook);
     free(command.file);
     return status;
 }

@@ -31,10 +31,13 @@ struct options {
     bool unlock;            /* give back what is held so */
     char **command;         /* argv, ends in NULL */
     char *shell_command[4]; /* what command points to under -c */
+    const char *hook;       /* NULL: none */
     int64_t wait;           /* ns; CLOCK_NEVER: as long as it takes; 0: not at all */
     int conflict_status;    /* the exit status for busy */
     struct servers *servers;
     int64_t connect_timeout; /* ns */
+    int retries;             /* of taking the lock, where no server is reachable */
+    int64_t retry_delay;     /* ns */
     int session_timeout_ms;
     enum naming_kind kind;
     bool unfair;

@@ -12,6 +12,7 @@
 #include "xalloc.h"
 
 #define DEFAULT_CONNECT_TIMEOUT (15 * CLOCK_S)
+#define DEFAULT_RETRY_DELAY (10 * CLOCK_S)
 #define DEFAULT_SESSION_TIMEOUT_MS 15000
 
 static void set_defaults(struct options *options)
@@ -20,6 +21,7 @@ static void set_defaults(struct options *options)
     options->conflict_status = EXITCODE_BUSY;
     options->connect_timeout = DEFAULT_CONNECT_TIMEOUT;
     options->session_timeout_ms = DEFAULT_SESSION_TIMEOUT_MS;
+    options->retry_delay = DEFAULT_RETRY_DELAY;
     options->reentry = true;
     options->kill_after = LEASE_OWN_GRACE;
     options->signal = SIGTERM;
@@ -149,6 +151,13 @@ static int take_setting(struct options *options, const struct setting *setting)
         return values_node_style(options, name, text);
     case OPT_ON_LOST:
         return values_on_lost(options, name, text);
+    case OPT_HOOK:
+        options->hook = text;
+        return 0;
+    case OPT_RETRY:
+        return values_retries(options, name, text);
+    case OPT_RETRY_DELAY:
+        return values_bounded(name, text, 100 * CLOCK_MS, CLOCK_S * 86400, &options->retry_delay);
     case OPT_SIGNAL:
         return values_signal(options, name, text);
     case OPT_TREE:

@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,7 @@ struct servers {
     size_t hosts_len;
     char **addresses; /* "ADDRESS:PORT", the port last even for IPv6 */
     size_t addresses_len;
+    bool warned; /* of names that cannot be resolved */
 };
 
 /* ---- reading the connect string ---- */
@@ -149,20 +151,9 @@ struct lookup {
     char *name;
     struct addrinfo *found;
     int error;
-    int done_fd; /* the thread's own eventfd: a look-up given up on may still write to it */
+    int done_fd;
+    atomic_int users; /* the thread, and who waits for it: the last one frees it */
 };
-
-static void *lookup_thread(void *argument)
-{
-    struct lookup *lookup = argument;
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    const uint64_t one = 1;
-
-    lookup->error = getaddrinfo(lookup->name, NULL, &hints, &lookup->found);
-    if (write(lookup->done_fd, &one, sizeof(one)) < 0)
-        abort();
-    return NULL;
-}
 
 static void lookup_free(struct lookup *lookup)
 {
@@ -174,10 +165,28 @@ static void lookup_free(struct lookup *lookup)
     free(lookup);
 }
 
+static void lookup_release(struct lookup *lookup)
+{
+    if (atomic_fetch_sub(&lookup->users, 1) == 1)
+        lookup_free(lookup);
+}
+
+static void *lookup_thread(void *argument)
+{
+    struct lookup *lookup = argument;
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    const uint64_t one = 1;
+
+    lookup->error = getaddrinfo(lookup->name, NULL, &hints, &lookup->found);
+    if (write(lookup->done_fd, &one, sizeof(one)) < 0)
+        abort();
+    lookup_release(lookup);
+    return NULL;
+}
+
 /*
  * Returns 0 and adds what was found; or an error of getaddrinfo(3), EAI_SYSTEM with errno.
- * EINTR: stop_fd became readable.  A look-up that takes too long is left to itself: the process
- * is about to end.
+ * EINTR: stop_fd became readable.  A look-up that takes too long is left to itself.
  */
 static int look_up(struct servers *servers, const struct host *host, int64_t deadline, int stop_fd)
 {
@@ -186,6 +195,7 @@ static int look_up(struct servers *servers, const struct host *host, int64_t dea
 
     lookup->name = xstrdup(host->name);
     lookup->done_fd = eventfd(0, EFD_CLOEXEC);
+    atomic_init(&lookup->users, 2);
 
     if (lookup->done_fd < 0 || pthread_create(&thread, NULL, lookup_thread, lookup) != 0) {
         lookup_free(lookup);
@@ -199,6 +209,7 @@ static int look_up(struct servers *servers, const struct host *host, int64_t dea
 
     poll(fds, 2, clock_poll_timeout(deadline));
     if (!fds[0].revents) {
+        lookup_release(lookup);
         errno = fds[1].revents ? EINTR : ETIMEDOUT;
         return EAI_SYSTEM;
     }
@@ -213,7 +224,7 @@ static int look_up(struct servers *servers, const struct host *host, int64_t dea
             !strchr(address, '%'))
             add_address(servers, address, host->port);
     }
-    lookup_free(lookup);
+    lookup_release(lookup);
     return error;
 }
 
@@ -238,11 +249,19 @@ static void shuffle(struct servers *servers)
     }
 }
 
+static void forget_addresses(struct servers *servers)
+{
+    for (size_t i = 0; i < servers->addresses_len; i++)
+        free(servers->addresses[i]);
+    servers->addresses_len = 0;
+}
+
 int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char **fault)
 {
-    char *failure = NULL;
+    char *failures = NULL;
 
     *fault = NULL;
+    forget_addresses(servers);
     for (size_t i = 0; i < servers->hosts_len; i++) {
         const struct host *host = &servers->hosts[i];
 
@@ -254,25 +273,22 @@ int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char
         if (error == 0)
             continue;
         if (error == EAI_SYSTEM && errno == EINTR) {
-            free(failure);
+            free(failures);
             return -1;
         }
 
-        char *reason = xasprintf("cannot resolve the server name '%s': %s", host->name,
-                                 error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
-
-        if (failure)
-            log_warning("%s", failure);
-        free(failure);
-        failure = reason;
+        xreplace(&failures, xasprintf("%s%scannot resolve the server name '%s': %s",
+                                      failures ? failures : "", failures ? "; " : "", host->name,
+                                      error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error)));
     }
     if (servers->addresses_len == 0) {
-        *fault = failure ? failure : xstrdup("the servers' names stand for no address");
+        *fault = failures ? failures : xstrdup("the servers' names stand for no address");
         return -1;
     }
-    if (failure)
-        log_warning("%s", failure);
-    free(failure);
+    if (failures && !servers->warned)
+        log_warning("%s", failures);
+    servers->warned = failures != NULL;
+    free(failures);
     shuffle(servers);
     return 0;
 }
@@ -367,8 +383,7 @@ void servers_free(struct servers *servers)
         free(servers->hosts[i].name);
         free(servers->hosts[i].port);
     }
-    for (size_t i = 0; i < servers->addresses_len; i++)
-        free(servers->addresses[i]);
+    forget_addresses(servers);
     free(servers->hosts);
     free(servers->addresses);
     free(servers->chroot);

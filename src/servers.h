@@ -26,10 +26,11 @@ struct servers *servers_parse(const char *text, char **fault);
 const char *servers_text(const struct servers *servers);
 
 /*
- * Looks every name up, until the deadline at the latest.  Names that cannot be resolved are warned
- * of while others can be.  Starts a thread where there are names and not addresses alone, so fork
- * before.  Returns 0, or -1 and *fault as above if not one address is known.  stop_fd, unless -1,
- * ends the wait when it becomes readable: returns -1 with *fault NULL.
+ * Looks every name up, until the deadline at the latest, and forgets what was found before.  Names
+ * that cannot be resolved are warned of, once, while others can be.  Starts a thread where there
+ * are names and not addresses alone, so fork before.  Returns 0, or -1 and *fault as above if not
+ * one address is known.  stop_fd, unless -1, ends the wait when it becomes readable: returns -1
+ * with *fault NULL.
  */
 int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char **fault);
 

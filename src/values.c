@@ -11,6 +11,7 @@
 #include "log.h"
 
 #define PERMITS_MAX 1000000
+#define RETRIES_MAX 1000000
 
 const char *const values_log_levels[] = {[LOG_LEVEL_ERROR] = "error",
                                          [LOG_LEVEL_WARNING] = "warning",
@@ -89,6 +90,15 @@ int values_pid(struct options *options, const char *name, const char *text)
 {
     if (!parse_number(text, 1, INT_MAX, &options->hold_for)) {
         log_error("%s takes the number of a process, not '%s'", name, text);
+        return EXITCODE_USAGE;
+    }
+    return 0;
+}
+
+int values_retries(struct options *options, const char *name, const char *text)
+{
+    if (!parse_number(text, 0, RETRIES_MAX, &options->retries)) {
+        log_error("%s takes a number from 0 to %d, not '%s'", name, RETRIES_MAX, text);
         return EXITCODE_USAGE;
     }
     return 0;

@@ -17,6 +17,7 @@ int values_bounded(const char *name, const char *text, int64_t least, int64_t mo
 int values_session_timeout(struct options *options, const char *name, const char *text);
 int values_signal(struct options *options, const char *name, const char *text);
 int values_pid(struct options *options, const char *name, const char *text);
+int values_retries(struct options *options, const char *name, const char *text);
 int values_permits(struct options *options, const char *name, const char *text);
 int values_on_lost(struct options *options, const char *name, const char *text);
 int values_kind(struct options *options, const char *name, const char *text);

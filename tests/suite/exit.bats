@@ -181,7 +181,7 @@ start_at_terminal() { # its processes in $front, $keeper, $guard
   run -127 timeout 5 zkflock "$LOCK" ./missing
   assert_output "zkflock: command not found: ./missing"
   run -127 timeout 5 zkflock "$LOCK" ""
-  assert_output "zkflock: command not found: '' (the command is an empty word)"
+  assert_output "zkflock: command not found: '' (an empty word)"
   run -126 timeout 5 zkflock "$LOCK" ./plain
   assert_output "zkflock: cannot execute ./plain: Permission denied"
   run -126 timeout 5 zkflock "$LOCK" /tmp

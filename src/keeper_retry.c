@@ -1,0 +1,63 @@
+#include "keeper_state.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "clock.h"
+#include "log.h"
+#include "plan.h"
+
+bool keeper_unreachable(struct keeper *keeper, const char *format, ...)
+{
+    char reason[PIPE_BUF];
+    char span[CLOCK_FORMAT_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(reason, sizeof(reason), format, args);
+    va_end(args);
+    if (keeper->tries_left > 0)
+        log_info("%s; trying again in %s, %d %s left", reason,
+                 clock_format(keeper->options->retry_delay, span), keeper->tries_left,
+                 keeper->tries_left == 1 ? "try" : "tries");
+    else
+        log_error("%s", reason);
+    return keeper_stop(keeper, EXITCODE_UNREACHABLE);
+}
+
+/* Returns whether the pause went by.  A place in the queue is given back if contact allows it. */
+static bool pause_between_tries(struct keeper *keeper)
+{
+    int64_t end = clock_now() + keeper->options->retry_delay;
+
+    if (keeper->locks && session_alive(keeper->session))
+        lockset_leave(keeper->locks);
+    else
+        keeper_hang_up(keeper);
+    while (clock_now() < end) {
+        keeper_pump(keeper, end);
+        if (keeper_cut_short(keeper)) {
+            /* Whoever ends the pause does not wait for contact. */
+            if (keeper->session && !session_connected(keeper->session))
+                keeper_hang_up(keeper);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool keeper_try_again(struct keeper *keeper)
+{
+    if (keeper->status != EXITCODE_UNREACHABLE || keeper->tries_left == 0 ||
+        !pause_between_tries(keeper))
+        return false;
+    keeper_hang_up(keeper);
+    plan_free(keeper->items, keeper->items_len);
+    keeper->items = plan_new(keeper->options, &keeper->items_len);
+    keeper->lease = (struct lease){0};
+    keeper->status = 0;
+    keeper->tries_left--;
+    keeper->started_at = clock_now();
+    return true;
+}
