@@ -40,8 +40,8 @@ all_ldflags = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 sources := $(sort $(wildcard src/*.c))
 objects := $(sources:src/%.c=$(BUILD)/%.o)
 # What the unit tests are linked with: everything that does no input or output.
-pure_objects := $(addprefix $(BUILD)/,clock.o contender.o lease.o lockname.o log.o naming.o recipe.o record.o \
-	servers.o settings.o xalloc.o)
+pure_objects := $(addprefix $(BUILD)/,clock.o contender.o lease.o lockname.o log.o naming.o note.o recipe.o \
+	record.o servers.o settings.o xalloc.o)
 
 # Run in every recipe that needs more than a compiler; see tests/need.
 need = ./tests/need
@@ -92,7 +92,8 @@ demo:
 
 check:
 	@$(need) build zookeeper tests
-	@$(MAKE) --no-print-directory all $(BUILD)/unit $(BUILD)/interop/Contend.class
+	@$(MAKE) --no-print-directory all $(BUILD)/unit $(BUILD)/interop/Contend.class \
+		$(BUILD)/chaos/clockshift.so
 	@./tests/check $(BUILD)
 
 unit: $(BUILD)/unit

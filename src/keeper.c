@@ -148,6 +148,14 @@ static void take_report(struct keeper *keeper, const struct guard_message *repor
     }
 }
 
+static void take_event(struct keeper *keeper, const struct session_event *event)
+{
+    if (keeper->locks)
+        lockset_handle(keeper->locks, event);
+    if (keeper->once)
+        once_handle(keeper->once, event);
+}
+
 void keeper_pump(struct keeper *keeper, int64_t deadline)
 {
     struct guard_message report;
@@ -168,8 +176,7 @@ void keeper_pump(struct keeper *keeper, int64_t deadline)
         return;
     if (fds[2].revents) {
         while (session_next_event(keeper->session, &event))
-            if (keeper->locks)
-                lockset_handle(keeper->locks, &event);
+            take_event(keeper, &event);
         if (keeper->locks)
             legacy_write(keeper->legacy, keeper->session, keeper->locks, keeper->options->servers);
     }
@@ -246,6 +253,8 @@ static bool has_something_to_give_back(const struct keeper *keeper)
 void keeper_hang_up(struct keeper *keeper)
 {
     keeper_end_reentry(keeper);
+    once_free(keeper->once);
+    keeper->once = NULL;
     lockset_free(keeper->locks);
     keeper->locks = NULL;
     session_close(keeper->session);

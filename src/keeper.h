@@ -6,11 +6,13 @@
  *     keeper_connect()
  *     keeper_acquire()
  *     keeper_try_again()    if one of the two has failed: whether to begin with them again
+ *     keeper_is_due()
  *     keeper_run()
+ *     keeper_note_success()
  *     keeper_give_back()    also when one of the above has failed; returns the exit status
  *
- * connect and acquire return whether to go on; if not, they have said why.  One thread; a process
- * has one keeper.
+ * connect, acquire and is_due return whether to go on; if not, they have said why.  One thread; a
+ * process has one keeper.
  */
 #ifndef ZKFLOCK_KEEPER_H
 #define ZKFLOCK_KEEPER_H
@@ -39,9 +41,14 @@ bool keeper_acquire(struct keeper *keeper);
  * what there is, pauses, and returns true as after keeper_start().
  */
 bool keeper_try_again(struct keeper *keeper);
+/* Under --once-per, whether the last successful run began long enough ago. */
+bool keeper_is_due(struct keeper *keeper);
 
 /* Runs the command under the held lock, until it ends or the lock is lost. */
 void keeper_run(struct keeper *keeper);
+
+/* Under --once-per, notes the run if it succeeded, or warns. */
+void keeper_note_success(struct keeper *keeper);
 
 /*
  * Gives back what there is, ends guard and session, in bounded time, and frees the keeper.  Returns

@@ -40,6 +40,15 @@ static bool would_wait_for_itself(struct keeper *keeper, const struct reentry_lo
     return keeper_stop(keeper, EXITCODE_USAGE);
 }
 
+/* Without a session it cannot be asked when the last run was; to run all the same is not meant. */
+static bool cannot_be_asked(struct keeper *keeper)
+{
+    log_error("--once-per does not go with a lock that the zkflock around this one holds, %s; give "
+              "it to that one",
+              keeper->options->lock);
+    return keeper_stop(keeper, EXITCODE_USAGE);
+}
+
 bool keeper_enter(struct keeper *keeper, int64_t deadline)
 {
     list_wanted(keeper);
@@ -53,6 +62,8 @@ bool keeper_enter(struct keeper *keeper, int64_t deadline)
             break;
         case REENTRY_ENTERED:
             take_entry(keeper, lock, &entry);
+            if (keeper->options->once_per && i == 0)
+                return cannot_be_asked(keeper);
             break;
         case REENTRY_SHARED:
             return would_wait_for_itself(keeper, lock);

@@ -7,6 +7,7 @@
  *     keeper_retry.c    from an ensemble that cannot be reached back to the start
  *     keeper_reentry.c  the locks of other zkflocks around this one, and inside its command
  *     keeper_hold.c     the lock is held for a caller, in the place of a command
+ *     keeper_once.c     --once-per, before and after the command
  *     keeper_run.c      the command under the lock
  */
 #ifndef ZKFLOCK_KEEPER_STATE_H
@@ -21,6 +22,7 @@
 #include "hook.h"
 #include "keeper.h"
 #include "lockset.h"
+#include "once.h"
 #include "reentry.h"
 #include "session.h"
 
@@ -55,6 +57,7 @@ struct keeper {
     struct reentry *reentry; /* offers the locks to zkflocks inside the command */
     bool guard_keeps;        /* and the guard knows that one has come */
     struct lease lease;      /* of the lock; from keeper_acquire() on */
+    struct once *once;       /* --once-per: asked, or to be noted; NULL: nothing is */
 
     /* what the guard told of the command */
     bool started;

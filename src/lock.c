@@ -171,13 +171,18 @@ void lock_handle(struct lock *lock, const struct session_event *event)
     }
 }
 
+int lock_first_tag(int index)
+{
+    return index * TAG_LIMIT;
+}
+
 static struct lock *create(struct session *session, int index, const char *path)
 {
     struct lock *lock = xcalloc(1, sizeof(*lock));
 
     lock->session = session;
     lock->path = xstrdup(path);
-    lock->tag_base = index * TAG_LIMIT;
+    lock->tag_base = lock_first_tag(index);
     lock->settled_at = CLOCK_NEVER;
     return lock;
 }

@@ -47,6 +47,12 @@ struct lock_terms {
 };
 
 /*
+ * The first tag of the requests of the lock with this index, which keeps to those below the next
+ * one's.
+ */
+int lock_first_tag(int index);
+
+/*
  * A contender for the lock at path, an absolute znode path.  Its first requests are queued at once
  * and go out with the session's handshake.  The session has to live as long.  index, from 0, is
  * another for each lock of the session.

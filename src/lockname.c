@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "note.h"
 #include "recipe.h"
 #include "xalloc.h"
 
@@ -86,6 +87,8 @@ char *lockname_resolve(const char *name, const char *root, const char **fault)
         *fault = "belongs to ZooKeeper itself";
     if (!*fault && recipe_sequence(path, &sequence))
         *fault = "ends in ten digits, as the znodes of contenders do";
+    if (!*fault && note_is_path(path))
+        *fault = "ends in " NOTE_SUFFIX ", as the znodes do where --once-per keeps its notes";
     if (*fault) {
         free(path);
         return NULL;

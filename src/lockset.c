@@ -225,6 +225,11 @@ const struct lock *lockset_main(const struct lockset *set)
     return set->locks[0];
 }
 
+int lockset_tags(const struct lockset *set)
+{
+    return lock_first_tag((int)set->count);
+}
+
 bool lockset_has_node(const struct lockset *set)
 {
     for (size_t i = 0; i < set->count; i++)

@@ -48,6 +48,9 @@ const struct lock *lockset_current(const struct lockset *set);
 /* The lock whose znode and token the command is told, once held. */
 const struct lock *lockset_main(const struct lockset *set);
 
+/* From this tag on, those of the session are free for others. */
+int lockset_tags(const struct lockset *set);
+
 /* Whether a znode of the set may be there. */
 bool lockset_has_node(const struct lockset *set);
 

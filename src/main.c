@@ -43,7 +43,10 @@ static int run_under_lock(const struct options *options, const struct command *c
     while (!(keeper_connect(keeper) && keeper_acquire(keeper)))
         if (!keeper_try_again(keeper))
             return keeper_give_back(keeper);
-    keeper_run(keeper);
+    if (keeper_is_due(keeper)) {
+        keeper_run(keeper);
+        keeper_note_success(keeper);
+    }
     return keeper_give_back(keeper);
 }
 

@@ -41,6 +41,7 @@ static const struct option long_options[] = {
     {"nonblock", no_argument, NULL, 'n'},
     {"nonblocking", no_argument, NULL, 'n'},
     {"on-lost", required_argument, NULL, OPT_ON_LOST},
+    {"once-per", required_argument, NULL, OPT_ONCE_PER},
     {"permits", required_argument, NULL, OPT_PERMITS},
     {"quiet", no_argument, NULL, 'q'},
     {"retry", required_argument, NULL, OPT_RETRY},
@@ -50,6 +51,7 @@ static const struct option long_options[] = {
     {"shared", no_argument, NULL, 's'},
     {"show-config", no_argument, NULL, OPT_SHOW_CONFIG},
     {"signal", required_argument, NULL, OPT_SIGNAL},
+    {"skip-exit-code", required_argument, NULL, OPT_SKIP_EXIT_CODE},
     {"timeout", required_argument, NULL, 'w'},
     {"tree", no_argument, NULL, OPT_TREE},
     {"unfair", no_argument, NULL, OPT_UNFAIR},
@@ -150,6 +152,9 @@ static int check_hold(const struct options *options)
         log_error("--export goes with --hold alone");
     else if (options->hold_for && !options->hold && !options->unlock)
         log_error("--for goes with --hold and --unlock alone");
+    else if (options->hold && options->once_per)
+        log_error("--once-per does not go with --hold: there is no command whose success could be "
+                  "noted");
     else if (options->hold && options->tree)
         log_error("--tree does not go with --hold: the lock is held until the calling process "
                   "ends");

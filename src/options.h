@@ -34,6 +34,8 @@ struct options {
     const char *hook;       /* NULL: none */
     int64_t wait;           /* ns; CLOCK_NEVER: as long as it takes; 0: not at all */
     int conflict_status;    /* the exit status for busy */
+    int64_t once_per;       /* ns; 0: every time */
+    int skip_status;        /* the exit status for a run that is not due */
     struct servers *servers;
     int64_t connect_timeout; /* ns */
     int retries;             /* of taking the lock, where no server is reachable */

@@ -136,6 +136,7 @@ static void on_void(int rc, const void *context)
 
         if (err != ZOK && err != ZRUNTIMEINCONSISTENCY) {
             rc = err;
+            item->event.failed_op = i;
             break;
         }
     }

@@ -14,6 +14,7 @@
 #define DEFAULT_CONNECT_TIMEOUT (15 * CLOCK_S)
 #define DEFAULT_RETRY_DELAY (10 * CLOCK_S)
 #define DEFAULT_SESSION_TIMEOUT_MS 15000
+#define ONCE_PER_MAX (CLOCK_S * 86400 * 1000)
 
 static void set_defaults(struct options *options)
 {
@@ -132,7 +133,7 @@ static int take_setting(struct options *options, const struct setting *setting)
     case 'w':
         return values_wait(options, name, text);
     case 'E':
-        return values_status(options, name, text);
+        return values_status(name, text, &options->conflict_status);
     case 'z':
         return take_servers(options, name, text);
     case OPT_CONNECT_TIMEOUT:
@@ -154,6 +155,10 @@ static int take_setting(struct options *options, const struct setting *setting)
     case OPT_HOOK:
         options->hook = text;
         return 0;
+    case OPT_ONCE_PER:
+        return values_bounded(name, text, CLOCK_S, ONCE_PER_MAX, &options->once_per);
+    case OPT_SKIP_EXIT_CODE:
+        return values_status(name, text, &options->skip_status);
     case OPT_RETRY:
         return values_retries(options, name, text);
     case OPT_RETRY_DELAY:

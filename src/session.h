@@ -45,6 +45,7 @@ struct session_event {
     int tag;
     int rc;           /* ZOK, or one of ZOO_ERRORS; see session_rc_unknown() */
     int64_t sent;     /* when the request was handed over, see clock.h */
+    int failed_op;    /* multi: the index of the operation that rc is of; else 0 */
     struct Stat stat; /* create, get, get_children, exists, set; if rc is ZOK */
     const char *data; /* get: data_len bytes and a NUL */
     size_t data_len;

@@ -28,6 +28,10 @@ static int find_kind_fault(const struct options *options)
         log_error("--permits does not go with --unfair: permits are given out in a queue");
     else if (options->permits && options->naming.style != NAMING_CURATOR)
         log_error("--permits does not go with --node-style: semaphores are Curator's");
+    else if (options->once_per && (options->permits || options->kind == NAMING_READER))
+        log_error("--once-per does not go with %s: several would find at the same time that a run "
+                  "is due",
+                  options->permits ? "--permits" : "--shared");
     else if (options->unfair && options->kind == NAMING_READER)
         log_error("--unfair does not go with --shared: without a queue readers would keep writers "
                   "out for ever");

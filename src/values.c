@@ -38,9 +38,9 @@ static bool parse_number(const char *text, long least, long most, int *number)
     return true;
 }
 
-int values_status(struct options *options, const char *name, const char *text)
+int values_status(const char *name, const char *text, int *status)
 {
-    if (!parse_number(text, 0, 255, &options->conflict_status)) {
+    if (!parse_number(text, 0, 255, status)) {
         log_error("%s takes an exit status from 0 to 255, not '%s'", name, text);
         return EXITCODE_USAGE;
     }

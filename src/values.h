@@ -11,7 +11,7 @@
 extern const char *const values_log_levels[LOG_LEVEL_DEBUG + 1];
 
 int values_wait(struct options *options, const char *name, const char *text);
-int values_status(struct options *options, const char *name, const char *text);
+int values_status(const char *name, const char *text, int *status);
 /* A time from least to most; ns. */
 int values_bounded(const char *name, const char *text, int64_t least, int64_t most, int64_t *span);
 int values_session_timeout(struct options *options, const char *name, const char *text);

@@ -1,0 +1,145 @@
+/*
+ * --once-per, with the lock in hand: is a run due, and the note that it has succeeded.
+ */
+#include "keeper_state.h"
+
+#include "clock.h"
+#include "log.h"
+
+/* How long to try to note a success, at the most, while others wait for the lock. */
+#define NOTE_PATIENCE (5 * CLOCK_S)
+
+/* Waits for events; proofs of life go on meanwhile, the guard's lease with them. */
+static void pump_held(struct keeper *keeper, int64_t *next_proof, int64_t deadline)
+{
+    int64_t now = clock_now();
+
+    if (now >= *next_proof) {
+        lockset_prove(keeper->locks);
+        guard_extend(&keeper->guard, lockset_proven_at(keeper->locks) + keeper->lease.length);
+        *next_proof = now + keeper->lease.interval;
+    }
+    keeper_pump(keeper, clock_earlier(deadline, *next_proof));
+}
+
+static int64_t first_proof(const struct keeper *keeper)
+{
+    return lockset_proven_at(keeper->locks) + keeper->lease.interval;
+}
+
+static bool is_lost(const struct keeper *keeper)
+{
+    return lockset_phase(keeper->locks) == LOCK_LOST;
+}
+
+/* Why it went wrong, of the lock or of the note; NULL: no answer came in time. */
+static enum exitcode failure(const struct keeper *keeper, const char **why)
+{
+    if (is_lost(keeper))
+        return lockset_failure(keeper->locks, why);
+    *why = NULL;
+    return once_phase(keeper->once) == ONCE_FAILED ? once_failure(keeper->once, why)
+                                                   : EXITCODE_UNREACHABLE;
+}
+
+/* The command is not run; what is still to be answered is of no use. */
+static bool cannot_tell(struct keeper *keeper)
+{
+    const struct options *options = keeper->options;
+    char span[CLOCK_FORMAT_SIZE];
+    const char *why;
+    enum exitcode status = failure(keeper, &why);
+
+    if (!why)
+        log_error("no answer from %s for %s on when the last successful run of %s began",
+                  servers_text(options->servers), clock_format(options->connect_timeout, span),
+                  options->lock);
+    else if (status == EXITCODE_LOST)
+        log_error("lost %s before %s was started: %s", options->lock, keeper->command->argv[0],
+                  why);
+    else
+        log_error("%s", why);
+    return keeper_stop(keeper, (int)status);
+}
+
+static bool ask(struct keeper *keeper)
+{
+    int64_t deadline = clock_add(clock_now(), keeper->options->connect_timeout);
+    int64_t next_proof = first_proof(keeper);
+
+    keeper->once = once_new(keeper->session, lockset_tags(keeper->locks), keeper->options->lock,
+                            keeper_node(keeper), keeper->options->once_per);
+    for (;;) {
+        if (keeper_cut_short(keeper))
+            return false;
+        if (is_lost(keeper) || once_phase(keeper->once) == ONCE_FAILED)
+            return cannot_tell(keeper);
+        if (once_phase(keeper->once) != ONCE_ASKING)
+            return true;
+        if (clock_now() >= deadline)
+            return cannot_tell(keeper);
+        pump_held(keeper, &next_proof, deadline);
+    }
+}
+
+static bool skip(struct keeper *keeper)
+{
+    char ago[CLOCK_FORMAT_SIZE];
+    char period[CLOCK_FORMAT_SIZE];
+
+    log_info("skipped: the last successful run of %s began %s ago, --once-per %s",
+             keeper->options->lock, clock_format(once_ago(keeper->once), ago),
+             clock_format(keeper->options->once_per, period));
+    hook_tell(keeper->hook, HOOK_SKIPPED);
+    return keeper_stop(keeper, keeper->options->skip_status);
+}
+
+/* Stops what is under way before the lock is given back. */
+static void forget(struct keeper *keeper)
+{
+    once_free(keeper->once);
+    keeper->once = NULL;
+}
+
+bool keeper_is_due(struct keeper *keeper)
+{
+    char ahead[CLOCK_FORMAT_SIZE];
+    bool due;
+
+    if (!keeper->options->once_per)
+        return true;
+    due = ask(keeper);
+    if (due && once_phase(keeper->once) == ONCE_RECENT)
+        due = skip(keeper);
+    else if (due && once_ago(keeper->once) < 0)
+        log_warning("the last successful run of %s is noted %s in the future: the clock of a "
+                    "server is or was wrong; running",
+                    keeper->options->lock, clock_format(-once_ago(keeper->once), ahead));
+    if (!due)
+        forget(keeper);
+    return due;
+}
+
+void keeper_note_success(struct keeper *keeper)
+{
+    int64_t patience = clock_earlier(NOTE_PATIENCE, keeper->options->connect_timeout);
+    int64_t deadline = clock_now() + patience;
+    const char *why;
+
+    if (!keeper->once || keeper->status != 0)
+        return;
+    /* Nobody is let in any more: the lock is about to be given back. */
+    keeper_end_reentry(keeper);
+
+    int64_t next_proof = first_proof(keeper);
+
+    once_note_success(keeper->once);
+    while (once_phase(keeper->once) == ONCE_NOTING && !is_lost(keeper) && clock_now() < deadline)
+        pump_held(keeper, &next_proof, deadline);
+    if (once_phase(keeper->once) != ONCE_NOTED) {
+        failure(keeper, &why);
+        log_warning("the success could not be noted; another host may run it again: %s",
+                    why ? why : "no answer from the ensemble");
+    }
+    forget(keeper);
+}
