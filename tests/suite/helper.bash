@@ -10,7 +10,7 @@ bats_load_library bats-file
 TESTS_DIR=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 PATH=${ZKFLOCK_BUILD:?set by tests/check}:$TESTS_DIR/tools:$PATH
 
-setup() {
+common_setup() {
   ONE=$(cat "$SUITE_DIR/one/servers")
   THREE=$(cat "$SUITE_DIR/three/servers")
   export ZKFLOCK_SERVERS=$ONE
@@ -22,6 +22,8 @@ setup() {
   export ZKFLOCK_TEST_MARK=mark-$$-$LOCK
   cd "$BATS_TEST_TMPDIR" || return 1
 }
+
+setup() { common_setup; }
 
 teardown() {
   local left
