@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "contender.h"
 #include "log.h"
 #include "plan.h"
 #include "signals.h"
@@ -34,6 +35,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
                   "lock is lost; mount it");
         return NULL;
     }
+    contender_introduce(command->argv);
     keeper = xcalloc(1, sizeof(*keeper));
     keeper->options = options;
     keeper->command = command;

@@ -3,16 +3,22 @@
 #include "clock.h"
 #include "log.h"
 
+/* How long to wait for word on who is ahead, when giving up. */
+#define LOOK_PATIENCE CLOCK_S
+
 static bool busy(struct keeper *keeper)
 {
     const struct lock *lock = lockset_current(keeper->locks);
+    const char *who = lock_predecessor(lock);
+    const char *how = !who || !*who ? "" : lock_ahead(lock) == 1 ? ", " : ", the last of them ";
     char span[CLOCK_FORMAT_SIZE];
 
+    who = who ? who : "";
     if (keeper->options->wait == 0)
-        log_notice("%s is busy: %zu ahead", lock_path(lock), lock_ahead(lock));
+        log_notice("%s is busy: %zu ahead%s%s", lock_path(lock), lock_ahead(lock), how, who);
     else
-        log_notice("%s is still busy after %s: %zu ahead", lock_path(lock),
-                   clock_format(keeper->options->wait, span), lock_ahead(lock));
+        log_notice("%s is still busy after %s: %zu ahead%s%s", lock_path(lock),
+                   clock_format(keeper->options->wait, span), lock_ahead(lock), how, who);
     return keeper_stop(keeper, keeper->options->conflict_status);
 }
 
@@ -131,9 +137,11 @@ bool keeper_acquire(struct keeper *keeper)
             if (!waiting && held_for_caller(keeper))
                 return false;
             waiting = true;
-            if (now >= give_up_at)
+            if (now >= give_up_at && (now >= clock_add(give_up_at, LOOK_PATIENCE) ||
+                                      lock_predecessor(lockset_current(keeper->locks))))
                 return busy(keeper);
-            deadline = clock_earlier(deadline, give_up_at);
+            deadline = clock_earlier(
+                deadline, now < give_up_at ? give_up_at : clock_add(give_up_at, LOOK_PATIENCE));
         }
         if (is_kept_waiting(keeper))
             hook_tell(keeper->hook, HOOK_WAITING);

@@ -269,6 +269,13 @@ size_t lock_ahead(const struct lock *lock)
     return lock->place.ahead;
 }
 
+const char *lock_predecessor(const struct lock *lock)
+{
+    if (lock->terms.permits)
+        return "";
+    return lock->predecessor_read ? lock->predecessor_who : NULL;
+}
+
 int64_t lock_proven_at(const struct lock *lock)
 {
     return lock->proven_at;

@@ -101,6 +101,12 @@ enum exitcode lock_failure(const struct lock *lock, const char **message);
 /* Contenders ahead, while LOCK_WAITING; as of the last list. */
 size_t lock_ahead(const struct lock *lock);
 
+/*
+ * Who is right ahead, as contender_who() has it; empty where that is not known, NULL as long as it
+ * is being found out.
+ */
+const char *lock_predecessor(const struct lock *lock);
+
 /* While held: the time before the last proof that succeeded was sent; the lease runs from it. */
 int64_t lock_proven_at(const struct lock *lock);
 

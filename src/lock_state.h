@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 
+#include "contender.h"
 #include "lock.h"
 #include "recipe.h"
 #include "record.h"
@@ -119,6 +120,8 @@ struct lock {
     char *predecessor;         /* path */
     int64_t verify_at;         /* when to ask the ensemble whether it is still there */
     bool predecessor_holds;
+    bool predecessor_read; /* it has been looked at, for the first time */
+    char predecessor_who[CONTENDER_WHO_SIZE];
     int64_t predecessor_owner; /* its session */
     int64_t predecessor_czxid;
 

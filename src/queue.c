@@ -28,6 +28,7 @@ static void queue_up(struct lock *lock)
         log_info("waiting for %s: %zu ahead", lock->path, lock->place.ahead);
     lock->phase = LOCK_WAITING;
     lock->predecessor_holds = false;
+    lock->predecessor_read = false;
     lock->waited = true;
     lock->verify_at = clock_now() + VERIFY_AFTER * lock_lease(lock);
     step_watch(lock);

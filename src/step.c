@@ -34,18 +34,19 @@ void step_join(struct lock *lock)
 {
     char *name = naming_name(&lock->terms.naming, lock->terms.kind, lock->guid);
     char *own = xasprintf("%s/%s", lock->path, name);
+    char *data = contender_encode(CONTENDER_WAITING, is_shared(lock));
 
     lock->phase = LOCK_JOINING;
     flight_take_off(lock, STEP_JOIN, lock->terms.above ? 3 : 2);
     lock->proof_sent = lock->sent;
     lock->waited = false;
-    session_create(lock->session, lock_tag(lock, TAG_CREATE), own,
-                   contender_encode(CONTENDER_WAITING, is_shared(lock)),
+    session_create(lock->session, lock_tag(lock, TAG_CREATE), own, data,
                    lock->terms.kind == NAMING_UNFAIR ? ZOO_EPHEMERAL : ZOO_EPHEMERAL_SEQUENTIAL);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
     if (lock->terms.above)
         session_get_children(lock->session, lock_tag(lock, TAG_ABOVE), lock->terms.above,
                              SESSION_NO_WATCH);
+    free(data);
     free(own);
     free(name);
 }
@@ -124,8 +125,10 @@ void step_prove(struct lock *lock)
 
 void step_mark_held(struct lock *lock, enum tag tag)
 {
-    session_set(lock->session, lock_tag(lock, tag), lock->node,
-                contender_encode(CONTENDER_HELD, is_shared(lock)));
+    char *data = contender_encode(CONTENDER_HELD, is_shared(lock));
+
+    session_set(lock->session, lock_tag(lock, tag), lock->node, data);
+    free(data);
 }
 
 /* Each set, to the same bytes, adds one to the version and so takes one off the count. */

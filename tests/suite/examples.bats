@@ -36,14 +36,14 @@ ran() { # ran LINE...: exactly that, in that order
 
 # As cron does it: the line behind the five fields, by sh, where something printed would be a mail.
 cron() { # cron LINE
-  run -0 sh -c "$(sed -n "$1p" crontab | cut -d' ' -f6- | sed 's/^ *//')"
+  run -0 sh -c "$(sed -n "$1p" cron.tab | cut -d' ' -f6- | sed 's/^ *//')"
   assert_output ""
 }
 
 @test "examples: cron" {
-  example "A cron job that runs on one host" >crontab
+  example "A cron job that runs on one host" >cron.tab
   program nightly report
-  assert_equal "$(sed -n 1p crontab)" "ZKFLOCK_SERVERS=zk1:2181,zk2:2181,zk3:2181"
+  assert_equal "$(sed -n 1p cron.tab)" "ZKFLOCK_SERVERS=zk1:2181,zk2:2181,zk3:2181"
   cron 2
   cron 3
   cron 3 # the hour is not over

@@ -19,7 +19,7 @@ load helper
 @test "1 when -n finds the lock taken, with a sentence; -q silences it" {
   hold "$LOCK" release
   run -1 zkflock -n "$LOCK" touch ran
-  assert_output "zkflock: $LOCK is busy: 1 ahead"
+  assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, [^ ]+@[^ ]+ pid $holder: sh -c "
   run -1 zkflock -nq "$LOCK" touch ran
   assert_output ""
   assert_not_exist ran
@@ -31,7 +31,7 @@ load helper
 @test "1 when -w runs out; the place in the queue is given back, counted" {
   hold "$LOCK" release
   run -1 zkflock -w 0.3 "$LOCK" touch ran
-  assert_output "zkflock: $LOCK is still busy after 300 ms: 1 ahead"
+  assert_output --regexp "^zkflock: $LOCK is still busy after 300 ms: 1 ahead, [^ ]+@[^ ]+ pid $holder: sh -c "
   run -1 zkflock --timeout 0 "$LOCK" touch ran
   assert_not_exist ran
   run -0 zk "$ONE" stat "$LOCK"
@@ -209,4 +209,24 @@ start_at_terminal() { # its processes in $front, $keeper, $guard
   run --separate-stderr -0 zkflock -vv "$LOCK" true
   assert_output ""
   assert [ -n "$stderr" ]
+}
+
+@test "what cron would mail: nothing of a success, one line of a failure" {
+  run -0 zkflock "$LOCK" true
+  assert_output ""
+  hold "$LOCK" release
+  run -1 zkflock -n "$LOCK" true
+  assert_regex "${#lines[@]}" "^1$"
+  assert_output --regexp "$LOCK is busy: 1 ahead, .* pid $holder: "
+  touch release
+  ends_with 0 "$holder"
+  run -69 zkflock -z 127.0.0.1:1 --connect-timeout 0.2 "$LOCK" true
+  assert_regex "${#lines[@]}" "^1$"
+  background "$LOCK" sleep 1000 2>lost
+  holder=$!
+  zk "$ONE" await-count "$LOCK" 1
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 75 "$holder"
+  assert lines lost 1
+  assert grep -q "lost $LOCK: .*; sleep was ended by SIGTERM" lost
 }

@@ -464,19 +464,54 @@ static void test_due(void)
     }
 }
 
+/* Whatever somebody wrote, what comes out is short and printable. */
+static void fuzz_contender(void)
+{
+    char data[600] = "zkflock/1 ";
+    char who[CONTENDER_WHO_SIZE];
+
+    for (unsigned int round = 0; round < 20000; round++) {
+        size_t len = fuzz_below(sizeof(data));
+        bool printable = true;
+
+        /* Half of them begin as ours do. */
+        for (size_t i = round % 2 ? 10 : 0; i < len; i++)
+            data[i] = (char)(fuzz_below(8) ? fuzz_below(256) : '\n');
+        contender_who(data, len, who);
+        for (const char *c = who; *c; c++)
+            printable &= *c >= ' ' && *c <= '~';
+        CHECK("fuzz", printable && strlen(who) < sizeof(who));
+        if (round % 2 == 0)
+            snprintf(data, sizeof(data), "zkflock/1 ");
+    }
+}
+
 static void test_contender(void)
 {
-    const char *held = contender_encode(CONTENDER_HELD, false);
-    const char *waiting = contender_encode(CONTENDER_WAITING, false);
+    char *words[] = {(char *)"make", (char *)"\033[2Jdeploy\n", NULL};
+    char who[CONTENDER_WHO_SIZE];
+
+    contender_introduce(words);
+
+    char *held = contender_encode(CONTENDER_HELD, false);
+    char *waiting = contender_encode(CONTENDER_WAITING, false);
+    char *shared = contender_encode(CONTENDER_HELD, true);
 
     CHECK(held, contender_holds_exclusively(held, strlen(held)));
     CHECK(waiting, !contender_holds_exclusively(waiting, strlen(waiting)));
     CHECK("nothing", !contender_holds_exclusively("", 0));
-
-    const char *shared = contender_encode(CONTENDER_HELD, true);
-
     CHECK(shared, !contender_holds_exclusively(shared, strlen(shared)));
-    CHECK("cut off", !contender_holds_exclusively(held, strlen(held) - 1));
+    CHECK("cut off", !contender_holds_exclusively(held, strlen("zkflock/1 held exclusive")));
+
+    contender_who(held, strlen(held), who);
+    CHECK(who, strstr(who, "@") && strstr(who, " pid ") && strstr(who, ": make ?[2Jdeploy?"));
+    CHECK("another's", !*contender_who("10.0.0.1", 8, who));
+    CHECK("no second line", !*contender_who("zkflock/1 held", 14, who));
+    CHECK("another version", !*contender_who("zkflock/2 held\nx", 16, who));
+    fuzz_contender();
+    free(held);
+    free(waiting);
+    free(shared);
 }
 
 static void test_lockname(void)
