@@ -143,7 +143,8 @@ bool keeper_acquire(struct keeper *keeper)
             deadline = clock_earlier(
                 deadline, now < give_up_at ? give_up_at : clock_add(give_up_at, LOOK_PATIENCE));
         }
-        if (is_kept_waiting(keeper))
+        /* Who gives up at once has not waited. */
+        if (is_kept_waiting(keeper) && (phase != LOCK_WAITING || now < give_up_at))
             hook_tell(keeper->hook, HOOK_WAITING);
         if (phase != LOCK_JOINING)
             joining_since = now;

@@ -21,6 +21,22 @@ events() { cut -d: -f2 told | paste -sd' '; }
 1:released:$output"
 }
 
+@test "a run that is not due: skipped" {
+  teller
+  run -0 zkflock --once-per 1h "$LOCK" true
+  run -0 zkflock --once-per 1h --hook ./teller "$LOCK" touch ran
+  assert_not_exist ran
+  assert_equal "$(events)" skipped
+}
+
+@test "--hold: acquired and released, and nobody waits for the end of the hook" {
+  teller
+  run -0 timeout 10 bash -c 'echo "$(zkflock --hold --hook "./teller" "$1")"; zkflock -u "$1"' bash "$LOCK"
+  assert_output ""
+  eventually lines told 2
+  assert_equal "$(events)" "acquired released"
+}
+
 @test "a lock that is waited for: waiting first, without node and token, once" {
   teller
   hold "$LOCK" release
@@ -41,8 +57,7 @@ events() { cut -d: -f2 told | paste -sd' '; }
   background --lease 4 --session-timeout 1 "$LOCK" sh -c 'touch started; exec sleep 1000'
   keeper=$!
   eventually test -e started
-  # shellcheck disable=SC2046
-  kill -KILL $(children "$keeper" lock-guard) "$keeper"
+  crash "$keeper"
   zk "$ONE" await-count "$LOCK" 0
   run -0 zkflock -n --hook ./teller "$LOCK" true
   assert_equal "$(events)" "waiting acquired released"
