@@ -1,0 +1,186 @@
+/*
+ * The guard starts the command and hears of its end, or of the end of the caller in its place.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "guard_state.h"
+#include "tree.h"
+#include "xalloc.h"
+
+static void add_to_held(const char *name)
+{
+    const char *others = getenv(REENTRY_VARIABLE);
+    char *all = others && *others ? xasprintf("%s %s", others, name) : xstrdup(name);
+
+    setenv(REENTRY_VARIABLE, all, 1);
+    free(all);
+}
+
+static void export_lock(const struct guard_state *guard, const struct guard_message *go)
+{
+    char token[24];
+
+    snprintf(token, sizeof(token), "%" PRId64, go->token);
+    setenv("ZKFLOCK_LOCK", guard->mandate->lock_path, 1);
+    setenv("ZKFLOCK_NODE", go->node, 1);
+    setenv("ZKFLOCK_TOKEN", token, 1);
+    if (go->held[0])
+        add_to_held(go->held);
+}
+
+/*
+ * The pipe closes on exec, so that what comes out of it is the failure to execute and nothing the
+ * command did.  Nobody waits for it: executing may take as long as a file server likes.
+ */
+static int spawn(struct guard_state *guard)
+{
+    int failure[2];
+    pid_t self = getpid();
+
+    if (pipe2(failure, O_CLOEXEC | O_NONBLOCK) < 0)
+        return errno;
+    guard->pid = fork();
+    if (guard->pid == 0) {
+        int error = command_exec(guard->mandate->command, self);
+
+        if (write(failure[1], &error, sizeof(error)) < 0)
+            _exit(EXITCODE_OSERR);
+        _exit((int)command_exec_failure(error));
+    }
+
+    int error = guard->pid < 0 ? errno : 0;
+
+    close(failure[1]);
+    guard->exec_fd = failure[0];
+    return error;
+}
+
+static void not_started(struct guard_state *guard, int error)
+{
+    guard->state = ENDED;
+    guard_set_timer(guard, CLOCK_NEVER);
+    guard_tell(guard, GUARD_NOT_STARTED, error);
+}
+
+void guard_exec_settled(struct guard_state *guard)
+{
+    int error;
+    ssize_t len = read(guard->exec_fd, &error, sizeof(error));
+
+    if (len < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    close(guard->exec_fd);
+    guard->exec_fd = -1;
+    if (len == 0)
+        guard_tell(guard, GUARD_STARTED, 0);
+    else if (guard->state == RUNNING)
+        not_started(guard, error);
+}
+
+void guard_start_command(struct guard_state *guard, const struct guard_message *go)
+{
+    int error;
+
+    guard->lease_end = go->lease_end;
+    guard->lease = go->lease;
+    /* The keeper may have been stopped between its proof and this message. */
+    if (clock_now() >= guard_first_signal_time(guard)) {
+        guard->state = ENDED;
+        guard_tell(guard, GUARD_LEASE_OVER, 0);
+        guard_tell(guard, GUARD_EMPTY, 0);
+        return;
+    }
+    guard_set_timer(guard, guard_first_signal_time(guard));
+    guard->state = RUNNING;
+    if (guard->mandate->caller_fd >= 0) {
+        guard->caller_fd = guard->mandate->caller_fd;
+        guard_tell(guard, GUARD_STARTED, 0);
+        return;
+    }
+    export_lock(guard, go);
+    error = spawn(guard);
+    if (error)
+        not_started(guard, error);
+}
+
+static void command_over(struct guard_state *guard, int status)
+{
+    bool lingers = (guard->used || guard->mandate->whole_tree) && guard->state == RUNNING;
+
+    if (guard->state != RUNNING && guard->state != LOST)
+        return;
+    guard->state = lingers ? LINGERING : EXITED;
+    if (!lingers)
+        guard_set_timer(guard, CLOCK_NEVER);
+    guard->exit_status = status;
+    guard->exit_untold = true;
+}
+
+static void tell_exit(struct guard_state *guard)
+{
+    if (guard->exit_untold)
+        guard_tell(guard, GUARD_EXITED, guard->exit_status);
+    guard->exit_untold = false;
+}
+
+static void command_changed(struct guard_state *guard, int status)
+{
+    if (WIFSTOPPED(status)) {
+        guard_tell(guard, GUARD_STOPPED, WSTOPSIG(status));
+    } else if (WIFEXITED(status) || WIFSIGNALED(status)) {
+        if (guard->exec_fd >= 0)
+            guard_exec_settled(guard);
+        guard->pid = 0;
+        command_over(guard, status);
+    }
+}
+
+static bool awaits_empty_tree(const struct guard_state *guard)
+{
+    return guard->state == ENDING || guard->state == KILLING ||
+           (guard->state == LINGERING && guard->mandate->whole_tree);
+}
+
+void guard_reap(struct guard_state *guard)
+{
+    struct signalfd_siginfo info;
+    int status;
+    pid_t pid;
+
+    while (read(guard->child_fd, &info, sizeof(info)) > 0)
+        continue; /* one signal may stand for many children */
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
+        if (pid == guard->pid)
+            command_changed(guard, status);
+    if (pid < 0 && errno == ECHILD && awaits_empty_tree(guard))
+        guard_tree_is_empty(guard);
+    tell_exit(guard);
+}
+
+/* ---- the caller, in the place of a command ---- */
+
+/* It has ended, or does without the lock: what it started is nobody's business any more. */
+void guard_release_caller(struct guard_state *guard)
+{
+    guard->caller_fd = -1;
+    tree_forget_outsider();
+    command_over(guard, 0);
+    tell_exit(guard);
+}
+
+void guard_caller_ended(struct guard_state *guard)
+{
+    guard->caller_fd = -1;
+    if (guard->state == RUNNING || guard->state == LOST)
+        guard_release_caller(guard);
+    else if (guard->state == ENDING && tree_outsiders_gone())
+        guard_tree_is_empty(guard);
+}

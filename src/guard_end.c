@@ -1,0 +1,58 @@
+/*
+ * The guard ends the command's tree.
+ */
+#include <unistd.h>
+
+#include "clock.h"
+#include "guard_state.h"
+#include "tree.h"
+
+void guard_tree_is_empty(struct guard_state *guard)
+{
+    guard->pid = 0;
+    if (guard->state != LINGERING || !guard->used) {
+        guard->state = ENDED;
+        guard_set_timer(guard, CLOCK_NEVER);
+    }
+    guard_tell(guard, GUARD_EMPTY, guard->kill_round > 0);
+    if (guard->link < 0)
+        guard_settle(guard);
+}
+
+void guard_kill_tree(struct guard_state *guard)
+{
+    int64_t pause = tree_kill_pause(&guard->kill_round);
+
+    guard->state = KILLING;
+    if (tree_kill(&guard->pid))
+        guard_tree_is_empty(guard);
+    else
+        guard_set_timer(guard, clock_now() + pause);
+}
+
+void guard_end_tree(struct guard_state *guard)
+{
+    int64_t kill_at = clock_earlier(guard_kill_time(guard), clock_now() + guard->lease.grace);
+    enum lease_on_lost how = guard->mandate->on_lost;
+
+    guard->state = how == LEASE_WARN ? LOST : ENDING;
+    guard_set_timer(guard, how == LEASE_KILL ? kill_at : CLOCK_NEVER);
+    if (how == LEASE_WARN)
+        return;
+    tree_signal(guard->mandate->signal, guard->pid);
+    tree_signal(SIGCONT, guard->pid); /* what is stopped would not hear it */
+}
+
+void guard_timer_due(struct guard_state *guard)
+{
+    uint64_t count;
+
+    if (read(guard->timer_fd, &count, sizeof(count)) < 0)
+        return;
+    if (guard_is_guarding(guard) && clock_now() >= guard_first_signal_time(guard)) {
+        guard_tell(guard, GUARD_LEASE_OVER, 0);
+        guard_end_tree(guard);
+    } else if (guard->state == ENDING || guard->state == KILLING) {
+        guard_kill_tree(guard);
+    }
+}
