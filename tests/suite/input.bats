@@ -150,12 +150,13 @@ end_hostile_server() {
   end_hostile_server
 }
 
-@test "a dead first server costs no more than a second" {
+@test "a dead first server is left for the next one long before the client library would" {
   hostile_server silent
-  # The list is shuffled: in 8 runs the silent one is first about 4 times.
+  # The list is shuffled: in 8 runs the silent one is first about 4 times.  The library alone would
+  # stay with it for 40 s.
   for _ in $(seq 8); do
-    run -0 timeout 10 zkflock -v -z "127.0.0.1:$port,$ONE" "$LOCK" true
-    assert_output --regexp 'waited ([0-9]{1,3} ms|1 s)$'
+    run -0 timeout 30 zkflock --session-timeout 60 --connect-timeout 60 \
+      -z "127.0.0.1:$port,$ONE" "$LOCK" true
   done
   end_hostile_server
 }
