@@ -67,7 +67,8 @@ enum exitcode command_find(struct command *command)
     return complain(command, name, trouble);
 }
 
-int command_exec(const struct command *command, pid_t parent)
+/* Returns errno if the command cannot be executed. */
+static int execute(const struct command *command, pid_t parent)
 {
     const struct command_inheritance *inherited = &command->inherited;
 
@@ -82,4 +83,13 @@ int command_exec(const struct command *command, pid_t parent)
     sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
     execvp(command->file, command->argv);
     return errno;
+}
+
+_Noreturn void command_become(const struct command *command, pid_t parent, int failure)
+{
+    int error = execute(command, parent);
+
+    if (write(failure, &error, sizeof(error)) < 0)
+        _exit(EXITCODE_OSERR);
+    _exit((int)command_exec_failure(error));
 }

@@ -36,9 +36,9 @@ enum exitcode command_exec_failure(int error);
 
 /*
  * In a fresh child of a process with one thread: takes the caller's state on and executes the
- * command, which is killed when its parent dies.  parent is the parent's pid.  Returns errno if it
- * cannot be executed.
+ * command, which is killed when its parent dies.  parent is the parent's pid.  If it cannot be
+ * executed, writes errno, an int, to failure, which closes on exec, and ends the process.
  */
-int command_exec(const struct command *command, pid_t parent);
+_Noreturn void command_become(const struct command *command, pid_t parent, int failure);
 
 #endif

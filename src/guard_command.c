@@ -13,12 +13,10 @@
 #include "clock.h"
 #include "guard_state.h"
 #include "tree.h"
-#include "xalloc.h"
 
 static void add_to_held(const char *name)
 {
-    const char *others = getenv(REENTRY_VARIABLE);
-    char *all = others && *others ? xasprintf("%s %s", others, name) : xstrdup(name);
+    char *all = reentry_held_with(name);
 
     setenv(REENTRY_VARIABLE, all, 1);
     free(all);
@@ -48,13 +46,8 @@ static int spawn(struct guard_state *guard)
     if (pipe2(failure, O_CLOEXEC | O_NONBLOCK) < 0)
         return errno;
     guard->pid = fork();
-    if (guard->pid == 0) {
-        int error = command_exec(guard->mandate->command, self);
-
-        if (write(failure[1], &error, sizeof(error)) < 0)
-            _exit(EXITCODE_OSERR);
-        _exit((int)command_exec_failure(error));
-    }
+    if (guard->pid == 0)
+        command_become(guard->mandate->command, self, failure[1]);
 
     int error = guard->pid < 0 ? errno : 0;
 

@@ -16,7 +16,6 @@
 #include "log.h"
 #include "reentry.h"
 #include "tree.h"
-#include "xalloc.h"
 
 /* Whether the process has the reading end of that pipe. */
 static bool reads(pid_t pid, const char *pipe)
@@ -76,9 +75,13 @@ static pid_t find_caller(void)
 
     if (fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
         snprintf(pipe, sizeof(pipe), "pipe:[%lu]", (unsigned long)st.st_ino);
-    while (*pipe && !reads(pid, pipe) && look_alike(pid, tree_parent(pid)))
-        pid = tree_parent(pid);
-    return *pipe && reads(pid, pipe) ? pid : getppid();
+    for (; *pipe; pid = tree_parent(pid)) {
+        if (reads(pid, pipe))
+            return pid;
+        if (!look_alike(pid, tree_parent(pid)))
+            break;
+    }
+    return getppid();
 }
 
 int hold_start(struct hold *hold, pid_t pid)
@@ -162,7 +165,6 @@ static void print_export(const char *name, const char *value)
 
 void hold_announce(bool wanted, const char *lock, const char *node, int64_t token, const char *held)
 {
-    const char *others = getenv(REENTRY_VARIABLE);
     char text[24];
     char *all;
 
@@ -171,7 +173,7 @@ void hold_announce(bool wanted, const char *lock, const char *node, int64_t toke
         print_export("ZKFLOCK_NODE", node);
         snprintf(text, sizeof(text), "%" PRId64, token);
         print_export("ZKFLOCK_TOKEN", text);
-        all = others && *others ? xasprintf("%s %s", others, held) : xstrdup(held);
+        all = reentry_held_with(held);
         print_export(REENTRY_VARIABLE, all);
         free(all);
         if (fflush(stdout) != 0)

@@ -100,15 +100,6 @@ static void judge(const struct hook *hook, int failure, bool in_time, int wait_s
                     WEXITSTATUS(wait_status));
 }
 
-static _Noreturn void become_hook(const struct hook *hook, int failure, pid_t runner)
-{
-    int error = command_exec(&hook->command, runner);
-
-    if (write(failure, &error, sizeof(error)) < 0)
-        _exit(EXITCODE_OSERR);
-    _exit((int)command_exec_failure(error));
-}
-
 static void run(const struct hook *hook)
 {
     int failure[2];
@@ -122,7 +113,7 @@ static void run(const struct hook *hook)
         return;
     }
     if (pid == 0)
-        become_hook(hook, failure[1], self);
+        command_become(&hook->command, self, failure[1]);
     close(failure[1]);
 
     bool in_time = await(pid, clock_now() + HOOK_LIMIT, &wait_status);

@@ -137,11 +137,15 @@ bool keeper_acquire(struct keeper *keeper)
             if (!waiting && held_for_caller(keeper))
                 return false;
             waiting = true;
-            if (now >= give_up_at && (now >= clock_add(give_up_at, LOOK_PATIENCE) ||
-                                      lock_predecessor(lockset_current(keeper->locks))))
-                return busy(keeper);
-            deadline = clock_earlier(
-                deadline, now < give_up_at ? give_up_at : clock_add(give_up_at, LOOK_PATIENCE));
+            if (now >= give_up_at) {
+                int64_t patience_ends = clock_add(give_up_at, LOOK_PATIENCE);
+
+                if (now >= patience_ends || lock_predecessor(lockset_current(keeper->locks)))
+                    return busy(keeper);
+                deadline = clock_earlier(deadline, patience_ends);
+            } else {
+                deadline = clock_earlier(deadline, give_up_at);
+            }
         }
         /* Who gives up at once has not waited. */
         if (is_kept_waiting(keeper) && (phase != LOCK_WAITING || now < give_up_at))

@@ -246,6 +246,13 @@ void reentry_free(struct reentry *reentry)
     free(reentry);
 }
 
+char *reentry_held_with(const char *name)
+{
+    const char *others = getenv(REENTRY_VARIABLE);
+
+    return others && *others ? xasprintf("%s %s", others, name) : xstrdup(name);
+}
+
 /* ---- the inner side ---- */
 
 static enum reentry_answer ask_one(const char *name, const struct reentry_lock *lock,

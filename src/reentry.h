@@ -73,6 +73,9 @@ size_t reentry_users(const struct reentry *reentry);
 /* NULL is allowed. */
 void reentry_free(struct reentry *reentry);
 
+/* What ZKFLOCK_HELD is with that name behind those of the locks around; to be freed. */
+char *reentry_held_with(const char *name);
+
 /* ---- the inner side ---- */
 
 enum reentry_answer {

@@ -95,22 +95,23 @@ int values_pid(struct options *options, const char *name, const char *text)
     return 0;
 }
 
-int values_retries(struct options *options, const char *name, const char *text)
+static int take_number(const char *name, const char *text, int least, int most, int *number)
 {
-    if (!parse_number(text, 0, RETRIES_MAX, &options->retries)) {
-        log_error("%s takes a number from 0 to %d, not '%s'", name, RETRIES_MAX, text);
+    if (!parse_number(text, least, most, number)) {
+        log_error("%s takes a number from %d to %d, not '%s'", name, least, most, text);
         return EXITCODE_USAGE;
     }
     return 0;
 }
 
+int values_retries(struct options *options, const char *name, const char *text)
+{
+    return take_number(name, text, 0, RETRIES_MAX, &options->retries);
+}
+
 int values_permits(struct options *options, const char *name, const char *text)
 {
-    if (!parse_number(text, 1, PERMITS_MAX, &options->permits)) {
-        log_error("%s takes a number from 1 to %d, not '%s'", name, PERMITS_MAX, text);
-        return EXITCODE_USAGE;
-    }
-    return 0;
+    return take_number(name, text, 1, PERMITS_MAX, &options->permits);
 }
 
 int values_on_lost(struct options *options, const char *name, const char *text)
