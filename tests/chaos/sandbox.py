@@ -3,6 +3,7 @@
 Nothing of the machine's network is touched, names cannot clash with those of another run, and
 whatever ends the run, its whole network and every process in it is gone with it.
 """
+import contextlib
 import ctypes
 import os
 import shutil
@@ -10,7 +11,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from typing import Callable
+from typing import Callable, Iterator
 
 import cgroups
 
@@ -27,8 +28,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 def check(result: int, what: str) -> None:
     if result < 0:
-        sys.exit(f"chaos: {what}: {os.strerror(ctypes.get_errno())}; it takes root and a kernel "
-                 "with namespaces to run this")
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), what)
 
 
 def mount(source: str, target: str, kind: str, flags: int = 0, data: str = "") -> None:
@@ -73,6 +73,14 @@ def child(run: Callable[[], int]) -> int:
     return status if status >= 0 else 128 - status
 
 
+@contextlib.contextmanager
+def needs() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        sys.exit(f"chaos: {error}; it takes root and a kernel with namespaces to run this")
+
+
 def inside() -> None:
     mount("none", "/", "none", MS_REC | MS_PRIVATE)
     mount("proc", "/proc", "proc")
@@ -92,11 +100,13 @@ def run(work: Callable[[str], int]) -> int:
     os.chmod(directory, 0o755)
 
     def outside() -> int:
-        check(libc.unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID), "namespaces")
+        with needs():
+            check(libc.unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID), "namespaces")
         return child(first_process)
 
     def first_process() -> int:
-        inside()
+        with needs():
+            inside()
         return child(worker)
 
     def worker() -> int:

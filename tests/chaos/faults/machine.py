@@ -8,7 +8,7 @@ import time
 from typing import Iterator
 
 from runs import Run
-from sandbox import mount, unmount
+from sandbox import MNT_DETACH, mount, unmount
 from stage import (CUT_OFF, EXIT_LOST, EXIT_UNREACHABLE, FAREWELL, VANISHED, NotPlayed, Stage,
                    scenario)
 from world import EXPIRY, LEASE, SLACK, now, read
@@ -106,7 +106,10 @@ def stuck_stderr(stage: Stage) -> None:
 
 @contextlib.contextmanager
 def full_disk(directory: str) -> Iterator[int]:
-    """A file on a file system of its own, a small one, which is full."""
+    """A file on a file system of its own, a small one, which is full.
+
+    Where the scenario breaks off, what has the file open ends later: hence the detached mount.
+    """
     os.mkdir(directory)
     mount("tmpfs", directory, "tmpfs", data="size=16k")
     fd = os.open(f"{directory}/log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -117,7 +120,7 @@ def full_disk(directory: str) -> Iterator[int]:
         yield fd
     finally:
         os.close(fd)
-        unmount(directory)
+        unmount(directory, MNT_DETACH)
         os.rmdir(directory)
 
 
