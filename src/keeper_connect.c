@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "contact.h"
 #include "lease.h"
 #include "log.h"
 
@@ -38,27 +39,21 @@ static bool resolve(struct keeper *keeper, int64_t deadline)
 
 static bool unreachable(struct keeper *keeper)
 {
-    char span[CLOCK_FORMAT_SIZE];
-    char trouble[128];
-    const char *why = session_trouble(keeper->session, trouble, sizeof(trouble));
+    char *why = contact_unreachable(keeper->session, keeper->options->servers,
+                                    keeper->options->connect_timeout);
 
-    return keeper_unreachable(keeper,
-                              "no server reachable at %s within %s%s%s; check --servers (or "
-                              "$ZKFLOCK_SERVERS) and that ZooKeeper runs there",
-                              servers_text(keeper->options->servers),
-                              clock_format(keeper->options->connect_timeout, span), why ? ": " : "",
-                              why ? why : "");
+    keeper_unreachable(keeper, "%s", why);
+    free(why);
+    return false;
 }
 
 static void tell_of_silence(const struct keeper *keeper)
 {
-    char span[CLOCK_FORMAT_SIZE];
-    char trouble[128];
-    const char *why = session_trouble(keeper->session, trouble, sizeof(trouble));
+    char *silence = contact_silence(keeper->session, keeper->options->servers,
+                                    keeper->options->connect_timeout);
 
-    log_notice("no answer from %s yet%s%s; trying for %s", servers_text(keeper->options->servers),
-               why ? ": " : "", why ? why : "",
-               clock_format(keeper->options->connect_timeout, span));
+    log_notice("%s", silence);
+    free(silence);
 }
 
 bool keeper_connect(struct keeper *keeper)

@@ -16,6 +16,11 @@ enum log_level {
     LOG_LEVEL_DEBUG,   /* -vv: what the ZooKeeper client library says */
 };
 
+enum log_format {
+    LOG_FORMAT_TEXT,
+    LOG_FORMAT_JSON,
+};
+
 /* Sets what is printed; before the first thread starts. */
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);

@@ -4,6 +4,8 @@
  *     zkflock [options] LOCK COMMAND [ARG]...
  *     zkflock [options] --hold LOCK
  *     zkflock --unlock LOCK
+ *     zkflock --list [LOCK]...
+ *     zkflock --revoke LOCK, --break LOCK, --remove LOCK
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,14 +13,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "break.h"
 #include "command.h"
 #include "exitcode.h"
 #include "front.h"
 #include "hold.h"
 #include "hook.h"
 #include "keeper.h"
+#include "list.h"
 #include "log.h"
 #include "options.h"
+#include "remove.h"
 #include "unlock.h"
 
 /*
@@ -55,7 +60,7 @@ static int find_use(const struct options *options, struct command *command, stru
 {
     int status;
 
-    if (!options->hold)
+    if (options->action != ACTION_HOLD)
         return (int)command_find(command);
     status = hold_start(hold, options->hold_for);
     command->argv = hold->command;
@@ -91,6 +96,24 @@ done:
     return status;
 }
 
+static int act(const struct options *options)
+{
+    switch (options->action) {
+    case ACTION_UNLOCK:
+        return unlock(options->lock, options->hold_for);
+    case ACTION_LIST:
+        return list(options);
+    case ACTION_REVOKE:
+        return break_ask(options);
+    case ACTION_BREAK:
+        return break_now(options);
+    case ACTION_REMOVE:
+        return remove_lock(options);
+    default:
+        return run(options);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -98,7 +121,7 @@ int main(int argc, char **argv)
     int status = options_parse(&options, argc, argv, &done);
 
     if (status == 0 && !done)
-        status = options.unlock ? unlock(options.lock, options.hold_for) : run(&options);
+        status = act(&options);
     options_release(&options);
     return status;
 }

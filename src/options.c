@@ -9,6 +9,7 @@
 #include "exitcode.h"
 #include "resolve.h"
 #include "show_config.h"
+#include "together.h"
 #include "usage.h"
 #include "values.h"
 #include "xalloc.h"
@@ -20,6 +21,7 @@
 static const char short_options[] = "+cE:eFhnoqsuVvw:xz:";
 
 static const struct option long_options[] = {
+    {"break", no_argument, NULL, OPT_BREAK},
     {"close", no_argument, NULL, 'o'},
     {"command", no_argument, NULL, 'c'},
     {"config", required_argument, NULL, OPT_CONFIG},
@@ -31,9 +33,14 @@ static const struct option long_options[] = {
     {"help", no_argument, NULL, 'h'},
     {"hold", no_argument, NULL, OPT_HOLD},
     {"hook", required_argument, NULL, OPT_HOOK},
+    {"json", no_argument, NULL, OPT_JSON},
     {"kill-after", required_argument, NULL, OPT_KILL_AFTER},
     {"lease", required_argument, NULL, OPT_LEASE},
+    {"list", no_argument, NULL, OPT_LIST},
     {"lock-delay", required_argument, NULL, OPT_LOCK_DELAY},
+    {"log-format", required_argument, NULL, OPT_LOG_FORMAT},
+    {"log-syslog", no_argument, NULL, OPT_LOG_SYSLOG},
+    {"names", no_argument, NULL, OPT_NAMES},
     {"nb", no_argument, NULL, 'n'},
     {"no-fork", no_argument, NULL, 'F'},
     {"no-reentry", no_argument, NULL, OPT_NO_REENTRY},
@@ -44,8 +51,10 @@ static const struct option long_options[] = {
     {"once-per", required_argument, NULL, OPT_ONCE_PER},
     {"permits", required_argument, NULL, OPT_PERMITS},
     {"quiet", no_argument, NULL, 'q'},
+    {"remove", no_argument, NULL, OPT_REMOVE},
     {"retry", required_argument, NULL, OPT_RETRY},
     {"retry-delay", required_argument, NULL, OPT_RETRY_DELAY},
+    {"revoke", no_argument, NULL, OPT_REVOKE},
     {"servers", required_argument, NULL, 'z'},
     {"session-timeout", required_argument, NULL, OPT_SESSION_TIMEOUT},
     {"shared", no_argument, NULL, 's'},
@@ -59,7 +68,9 @@ static const struct option long_options[] = {
     {"verbose", no_argument, NULL, 'v'},
     {"version", no_argument, NULL, 'V'},
     {"wait", required_argument, NULL, 'w'},
+    {"watch", no_argument, NULL, OPT_WATCH},
     {"with", required_argument, NULL, OPT_WITH},
+    {"yes", no_argument, NULL, OPT_YES},
     {NULL, 0, NULL, 0},
 };
 
@@ -122,45 +133,42 @@ static int take_argument(struct options *options, int option)
     case '?':
         return refuse(option);
     case OPT_HOLD:
-        options->hold = true;
-        return 0;
+        return action_take(options, ACTION_HOLD, "--hold");
+    case 'u':
+        return action_take(options, ACTION_UNLOCK, "--unlock");
+    case OPT_LIST:
+        return action_take(options, ACTION_LIST, "--list");
+    case OPT_REVOKE:
+        return action_take(options, ACTION_REVOKE, "--revoke");
+    case OPT_BREAK:
+        return action_take(options, ACTION_BREAK, "--break");
+    case OPT_REMOVE:
+        return action_take(options, ACTION_REMOVE, "--remove");
+    case OPT_SHOW_CONFIG:
+        return action_take(options, ACTION_SHOW_CONFIG, "--show-config");
     case OPT_EXPORT:
         options->hold_export = true;
         return 0;
     case OPT_FOR:
         return values_pid(options, "--for", optarg);
-    case 'u':
-        options->unlock = true;
+    case OPT_JSON:
+        options->json = true;
+        return 0;
+    case OPT_WATCH:
+        options->watch = true;
+        return 0;
+    case OPT_NAMES:
+        options->names_only = true;
+        return 0;
+    case OPT_YES:
+        options->yes = true;
         return 0;
     case OPT_CONFIG:
         options->config_file = optarg;
         return 0;
-    case OPT_SHOW_CONFIG:
-        options->show_config = true;
-        return 0;
     default:
         return take_option(options, option);
     }
-}
-
-static int check_hold(const struct options *options)
-{
-    if (options->hold && options->unlock)
-        log_error("--hold and --unlock do not go together: one takes a lock, the other gives it "
-                  "back");
-    else if (options->hold_export && !options->hold)
-        log_error("--export goes with --hold alone");
-    else if (options->hold_for && !options->hold && !options->unlock)
-        log_error("--for goes with --hold and --unlock alone");
-    else if (options->hold && options->once_per)
-        log_error("--once-per does not go with --hold: there is no command whose success could be "
-                  "noted");
-    else if (options->hold && options->tree)
-        log_error("--tree does not go with --hold: the lock is held until the calling process "
-                  "ends");
-    else
-        return 0;
-    return EXITCODE_USAGE;
 }
 
 /* What is overridden is not looked at. */
@@ -198,22 +206,30 @@ static bool all_digits(const char *text)
     return *text && strspn(text, "0123456789") == strlen(text);
 }
 
-/* --show-config runs nothing. */
-static int take_lock_alone(struct options *options, char **words)
+/* All but ACTION_RUN. */
+static int take_locks(struct options *options, char **words)
 {
+    options->names = words;
     options->name = words[0];
-    if (!words[0] || !words[1])
+    if (options->action == ACTION_LIST || (!words[0] && options->action == ACTION_SHOW_CONFIG))
         return 0;
-    log_error("'%s' stands behind LOCK, but --show-config runs no COMMAND", words[1]);
-    return EXITCODE_USAGE;
+    if (!words[0]) {
+        log_error("no LOCK given: zkflock %s LOCK", action_name(options));
+        return usage();
+    }
+    if (words[1]) {
+        log_error("%s takes no COMMAND: leave '%s' out", action_name(options), words[1]);
+        return EXITCODE_USAGE;
+    }
+    return 0;
 }
 
 static int take_operands(struct options *options, char **words)
 {
     const char *name = words[0];
 
-    if (options->show_config)
-        return take_lock_alone(options, words);
+    if (options->action != ACTION_RUN)
+        return take_locks(options, words);
     if (!name) {
         log_error("no LOCK given");
         return usage();
@@ -222,13 +238,6 @@ static int take_operands(struct options *options, char **words)
     words++;
     if (*words && strcmp(*words, "--") == 0)
         words++;
-    if (options->hold || options->unlock) {
-        if (!*words)
-            return 0;
-        log_error("%s takes no COMMAND: leave '%s' out", options->hold ? "--hold" : "--unlock",
-                  *words);
-        return EXITCODE_USAGE;
-    }
     if (!*words) {
         if (all_digits(name))
             log_error("no COMMAND given; a descriptor number alone, as flock(1) takes, cannot "
@@ -246,6 +255,17 @@ static int take_operands(struct options *options, char **words)
     }
     options->command = words;
     return 0;
+}
+
+/* A list of one lock that the config files know follows what they say of it. */
+static void take_listed_lock(struct options *options)
+{
+    if (options->action != ACTION_LIST)
+        return;
+    options->name = NULL;
+    if (options->names[0] && !options->names[1] &&
+        settings_knows(&options->settings, options->names[0]))
+        options->name = options->names[0];
 }
 
 /* Checked as they are, so that what the command line overrides is not left wrong. */
@@ -289,15 +309,22 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
     if (status == 0)
         status = take_config(options);
     if (status == 0)
+        take_listed_lock(options);
+    if (status == 0)
         status = resolve_settings(options, &options->settings, options->name);
     if (status == 0)
-        status = check_hold(options);
-    if (status == 0 && options->show_config) {
+        status = action_check(options);
+    if (status == 0 && options->action == ACTION_SHOW_CONFIG) {
         *done = true;
         status = show_config(options);
     }
     log_set_level(options->log_level);
     return status;
+}
+
+char *options_path(const struct options *options, const char *name)
+{
+    return together_path(&options->settings, name);
 }
 
 void options_release(struct options *options)

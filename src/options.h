@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "action.h"
 #include "lease.h"
 #include "log.h"
 #include "naming.h"
@@ -20,15 +21,19 @@ struct options {
     struct settings settings; /* what was asked for; the rest is what it comes to */
     const char *name;         /* LOCK as it was typed; NULL: none was */
     const char *config_file;  /* to be read instead of the usual ones; NULL: those */
-    bool show_config;
+    enum action action;
+
+    char **names; /* --list: what to list, as it was typed; of argv, ends in NULL */
+    bool json;
+    bool watch;
+    bool names_only;
+    bool yes; /* --revoke, --break: do not ask */
 
     char *lock;  /* the znode path of the lock */
     char **with; /* further locks, paths */
     size_t with_len;
-    bool hold;              /* for the calling process, in the place of a command */
-    bool hold_export;       /* and print its environment */
-    pid_t hold_for;         /* or for this process; 0: the caller */
-    bool unlock;            /* give back what is held so */
+    bool hold_export;       /* --hold: print its environment */
+    pid_t hold_for;         /* --hold, --unlock: for this process; 0: the caller */
     char **command;         /* argv, ends in NULL */
     char *shell_command[4]; /* what command points to under -c */
     const char *hook;       /* NULL: none */
@@ -53,6 +58,8 @@ struct options {
     int signal;         /* what ends the command first */
     enum lease_on_lost on_lost;
     enum log_level log_level;
+    enum log_format log_format;
+    bool log_syslog;
 };
 
 /*
@@ -61,6 +68,12 @@ struct options {
  * --show-config.  options_release() is to be called in any case.
  */
 int options_parse(struct options *options, int argc, char **argv, bool *done);
+
+/*
+ * The znode path that a LOCK means, by the config files and the root, to be freed; NULL after a
+ * message.
+ */
+char *options_path(const struct options *options, const char *name);
 
 void options_release(struct options *options);
 

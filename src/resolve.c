@@ -163,6 +163,11 @@ static int take_setting(struct options *options, const struct setting *setting)
         return values_retries(options, name, text);
     case OPT_RETRY_DELAY:
         return values_bounded(name, text, 100 * CLOCK_MS, CLOCK_S * 86400, &options->retry_delay);
+    case OPT_LOG_FORMAT:
+        return values_log_format(options, name, text);
+    case OPT_LOG_SYSLOG:
+        options->log_syslog = true;
+        return 0;
     case OPT_SIGNAL:
         return values_signal(options, name, text);
     case OPT_TREE:

@@ -73,6 +73,14 @@ const struct setting *settings_find(const struct settings *settings, int choice,
     return found;
 }
 
+bool settings_knows(const struct settings *settings, const char *lock)
+{
+    for (size_t i = 0; i < settings->len; i++)
+        if (settings->list[i].lock && strcmp(settings->list[i].lock, lock) == 0)
+            return true;
+    return false;
+}
+
 int settings_status(const struct setting *setting, int status)
 {
     return status == EXITCODE_USAGE && setting && setting->level != SETTINGS_COMMAND_LINE

@@ -15,29 +15,39 @@ enum {
     KEY_LOG_LEVEL,
     KEY_PATH,
     KEY_ROOT,
+    OPT_BREAK,
     OPT_CONFIG,
     OPT_CONNECT_TIMEOUT,
     OPT_EXPORT,
     OPT_FOR,
     OPT_HOLD,
     OPT_HOOK,
+    OPT_JSON,
     OPT_KILL_AFTER,
     OPT_LEASE,
+    OPT_LIST,
     OPT_LOCK_DELAY,
-    OPT_NO_REENTRY,
+    OPT_LOG_FORMAT,
+    OPT_LOG_SYSLOG,
+    OPT_NAMES,
     OPT_NODE_STYLE,
-    OPT_ON_LOST,
+    OPT_NO_REENTRY,
     OPT_ONCE_PER,
+    OPT_ON_LOST,
     OPT_PERMITS,
+    OPT_REMOVE,
     OPT_RETRY,
     OPT_RETRY_DELAY,
+    OPT_REVOKE,
     OPT_SESSION_TIMEOUT,
     OPT_SHOW_CONFIG,
     OPT_SIGNAL,
     OPT_SKIP_EXIT_CODE,
     OPT_TREE,
     OPT_UNFAIR,
+    OPT_WATCH,
     OPT_WITH,
+    OPT_YES,
 };
 
 /* Where a setting stands; of two for the same thing the later one here counts. */
@@ -81,6 +91,9 @@ bool settings_applies(const struct setting *setting, const char *lock);
 
 /* The setting that counts for a choice and a LOCK, or NULL for all locks; NULL if there is none. */
 const struct setting *settings_find(const struct settings *settings, int choice, const char *lock);
+
+/* Whether there is any setting for this LOCK alone. */
+bool settings_knows(const struct settings *settings, const char *lock);
 
 /*
  * The exit status for a fault of a setting, or of several of which it counts most: instead of

@@ -96,8 +96,7 @@ static int find_servers_fault(const struct options *options, const struct settin
     return 0;
 }
 
-/* The path of a LOCK, to be freed; NULL after a message. */
-static char *path_of(const struct settings *settings, const char *name)
+char *together_path(const struct settings *settings, const char *name)
 {
     const struct setting *path = settings_find(settings, KEY_PATH, name);
     const struct setting *root = settings_find(settings, KEY_ROOT, name);
@@ -108,13 +107,13 @@ static char *path_of(const struct settings *settings, const char *name)
 static int find_paths(struct options *options, const struct settings *settings)
 {
     for (size_t i = 0; i < options->with_len; i++) {
-        char *path = path_of(settings, options->with[i]);
+        char *path = together_path(settings, options->with[i]);
 
         if (!path)
             return EXITCODE_USAGE;
         xreplace(&options->with[i], path);
     }
-    options->lock = path_of(settings, options->name);
+    options->lock = together_path(settings, options->name);
     return options->lock ? 0 : EXITCODE_USAGE;
 }
 

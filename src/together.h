@@ -10,6 +10,9 @@
 /* The path of a LOCK with this root, to be freed; NULL after a sentence. */
 char *together_lock_named(const char *name, const char *root);
 
+/* The path that the settings give a LOCK, to be freed; NULL after a sentence. */
+char *together_path(const struct settings *settings, const char *name);
+
 /*
  * Checks *options, in which all settings are in effect and the names of locks are as they were
  * typed, and turns these into paths.  Returns 0, or the exit status after a sentence, which tells

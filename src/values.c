@@ -129,6 +129,16 @@ int values_on_lost(struct options *options, const char *name, const char *text)
     return EXITCODE_USAGE;
 }
 
+int values_log_format(struct options *options, const char *name, const char *text)
+{
+    if (strcmp(text, "text") != 0 && strcmp(text, "json") != 0) {
+        log_error("%s takes text or json, not '%s'", name, text);
+        return EXITCODE_USAGE;
+    }
+    options->log_format = *text == 'j' ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT;
+    return 0;
+}
+
 int values_kind(struct options *options, const char *name, const char *text)
 {
     if (strcmp(text, "exclusive") == 0) {

@@ -220,7 +220,7 @@ EOF
 @test "--hold and --unlock: bad use" {
   refuses 64 "--hold takes no COMMAND: leave 'touch' out" --hold "$LOCK" touch ran
   refuses 64 "--unlock takes no COMMAND: leave 'touch' out" -u "$LOCK" touch ran
-  refuses 64 "--hold and --unlock do not go together: one takes a lock, the other gives it back" --hold -u "$LOCK"
+  refuses 64 "--hold and --unlock do not go together: each is a thing of its own to do" --hold -u "$LOCK"
   refuses 64 "--export goes with --hold alone" --export "$LOCK" touch ran
   refuses 64 "--for goes with --hold and --unlock alone" --for 1 "$LOCK" touch ran
   refuses 64 "--for takes the number of a process, not 'me'" --hold --for me "$LOCK"

@@ -1,0 +1,35 @@
+/*
+ * What zkflock is asked to do: to run a command under a lock, or one of the things that stand in
+ * the place of it.  Each is asked for by an option of its own.
+ */
+#ifndef ZKFLOCK_ACTION_H
+#define ZKFLOCK_ACTION_H
+
+#include <stdbool.h>
+
+struct options;
+
+enum action {
+    ACTION_RUN,
+    ACTION_HOLD,
+    ACTION_UNLOCK,
+    ACTION_LIST,
+    ACTION_REVOKE,
+    ACTION_BREAK,
+    ACTION_REMOVE,
+    ACTION_SHOW_CONFIG,
+};
+
+/*
+ * Takes the option that asks for an action, named name.  Returns the exit status after a message if
+ * another one was asked for before.
+ */
+int action_take(struct options *options, enum action action, const char *name);
+
+/* The option that asks for the action of options. */
+const char *action_name(const struct options *options);
+
+/* Refuses options that do not go with the action; returns the exit status. */
+int action_check(const struct options *options);
+
+#endif

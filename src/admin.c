@@ -1,0 +1,141 @@
+#include "admin.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "contact.h"
+#include "exitcode.h"
+#include "log.h"
+#include "signals.h"
+
+int admin_ended(const struct admin *admin)
+{
+    log_info("ended by signal %d (%s)", admin->ended_by, strsignal(admin->ended_by));
+    return EXITCODE_SIGNAL + admin->ended_by;
+}
+
+int admin_silent(const struct admin *admin)
+{
+    log_error("lost contact with %s", servers_text(admin->options->servers));
+    return EXITCODE_UNREACHABLE;
+}
+
+/* Returns ADMIN_EVENT where the signal is nobody's business. */
+static enum admin_news take_signal(struct admin *admin)
+{
+    struct signals_received received;
+
+    if (!signals_next(admin->signal_fd, &received))
+        return ADMIN_EVENT;
+    if (received.number == SIGWINCH)
+        return ADMIN_RESIZED;
+    if (signals_stop(received.number)) {
+        signals_stop_self(received.number);
+        return ADMIN_CONTINUED;
+    }
+    if (!signals_end(received.number))
+        return ADMIN_EVENT;
+    admin->ended_by = received.number;
+    return ADMIN_ENDED;
+}
+
+static int resolve(struct admin *admin, int64_t deadline)
+{
+    char *fault;
+
+    while (servers_resolve(admin->options->servers, deadline, admin->signal_fd, &fault) < 0) {
+        if (fault) {
+            log_error("%s", fault);
+            free(fault);
+            return EXITCODE_UNREACHABLE;
+        }
+        if (take_signal(admin) == ADMIN_ENDED)
+            return admin_ended(admin);
+    }
+    return 0;
+}
+
+static int connect_to_ensemble(struct admin *admin, int64_t deadline)
+{
+    const struct options *options = admin->options;
+
+    admin->session = session_open(options->servers, options->session_timeout_ms);
+    if (!admin->session) {
+        log_error("cannot start the ZooKeeper client: %s", strerror(errno));
+        return EXITCODE_OSERR;
+    }
+    while (!session_connected(admin->session)) {
+        struct session_event event;
+
+        switch (admin_next(admin, deadline, &event)) {
+        case ADMIN_TIMEOUT: {
+            char *why =
+                contact_unreachable(admin->session, options->servers, options->connect_timeout);
+
+            log_error("%s", why);
+            free(why);
+            return EXITCODE_UNREACHABLE;
+        }
+        case ADMIN_ENDED:
+            return admin_ended(admin);
+        default:
+            break;
+        }
+    }
+    return 0;
+}
+
+int admin_start(struct admin *admin, const struct options *options)
+{
+    int64_t deadline = clock_add(clock_now(), options->connect_timeout);
+    sigset_t mask;
+    bool ignored;
+    int status;
+
+    *admin = (struct admin){.options = options, .signal_fd = signals_block(&mask, &ignored)};
+    if (admin->signal_fd < 0) {
+        log_error("cannot start: %s", strerror(errno));
+        return EXITCODE_OSERR;
+    }
+    status = resolve(admin, deadline);
+    return status ? status : connect_to_ensemble(admin, deadline);
+}
+
+enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session_event *event)
+{
+    struct pollfd fds[] = {
+        {.fd = admin->signal_fd, .events = POLLIN},
+        {.fd = session_fd(admin->session), .events = POLLIN},
+    };
+
+    for (;;) {
+        int64_t tick = session_tick(admin->session);
+
+        if (admin->ended_by)
+            return ADMIN_ENDED;
+        if (session_next_event(admin->session, event))
+            return ADMIN_EVENT;
+        if (clock_now() >= deadline)
+            return ADMIN_TIMEOUT;
+        if (poll(fds, 2, clock_poll_timeout(clock_earlier(deadline, tick))) < 0)
+            continue;
+        if (fds[0].revents) {
+            enum admin_news news = take_signal(admin);
+
+            if (news != ADMIN_EVENT)
+                return news;
+        }
+    }
+}
+
+void admin_end(struct admin *admin)
+{
+    session_close(admin->session);
+    admin->session = NULL;
+    if (admin->signal_fd >= 0)
+        close(admin->signal_fd);
+}

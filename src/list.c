@@ -1,0 +1,9 @@
+#include "list.h"
+
+#include "exitcode.h"
+
+int list(const struct options *options)
+{
+    log_error("%s is not there yet", action_name(options));
+    return EXITCODE_INTERNAL;
+}
