@@ -111,3 +111,15 @@ const char *clock_format(int64_t span, char buf[CLOCK_FORMAT_SIZE])
                  (int)(s % 3600 / 60));
     return buf;
 }
+
+const char *clock_short(int64_t span, char buf[CLOCK_FORMAT_SIZE])
+{
+    char *end = buf;
+
+    clock_format(span, buf);
+    for (const char *p = buf; *p; p++)
+        if (*p != ' ')
+            *end++ = *p;
+    *end = '\0';
+    return buf;
+}

@@ -45,4 +45,7 @@ bool clock_parse(const char *text, int64_t *span);
  */
 const char *clock_format(int64_t span, char buf[CLOCK_FORMAT_SIZE]);
 
+/* The same in as few characters as can be ("850ms", "3.2s", "15s", "2m5s"). */
+const char *clock_short(int64_t span, char buf[CLOCK_FORMAT_SIZE]);
+
 #endif

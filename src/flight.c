@@ -98,6 +98,8 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
         if (event->rc == ZOK) {
             xreplace(&lock->node, xasprintf("%s/%s", lock->path, strrchr(event->path, '/') + 1));
             lock->czxid = event->stat.czxid;
+            lock->ctime = event->stat.ctime;
+            lock->created_at = clock_now();
         }
         break;
     case TAG_CHILDREN:
@@ -121,8 +123,6 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
     case TAG_PREDECESSOR:
         if (event->rc == ZOK) {
             lock->predecessor_holds = contender_holds_exclusively(event->data, event->data_len);
-            contender_who(event->data, event->data_len, lock->predecessor_who);
-            lock->predecessor_read = true;
             lock->predecessor_owner = event->stat.ephemeralOwner;
             lock->predecessor_czxid = event->stat.czxid;
         }

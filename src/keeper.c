@@ -90,6 +90,7 @@ static void take_signal(struct keeper *keeper, const struct signals_received *re
         if (signals_to_forward(received, keeper->started))
             guard_signal(&keeper->guard, number);
     } else if (signals_stop(number)) {
+        keeper_end_wait(keeper);
         /* With the lock in hand proofs have to go on. */
         front_stop(keeper->front, number,
                    !keeper->locks || lockset_phase(keeper->locks) != LOCK_HELD);
@@ -154,6 +155,8 @@ static void take_event(struct keeper *keeper, const struct session_event *event)
 {
     if (keeper->locks)
         lockset_handle(keeper->locks, event);
+    if (keeper->outlook)
+        outlook_handle(keeper->outlook, event);
     if (keeper->once)
         once_handle(keeper->once, event);
 }
@@ -255,6 +258,8 @@ static bool has_something_to_give_back(const struct keeper *keeper)
 void keeper_hang_up(struct keeper *keeper)
 {
     keeper_end_reentry(keeper);
+    outlook_free(keeper->outlook);
+    keeper->outlook = NULL;
     once_free(keeper->once);
     keeper->once = NULL;
     lockset_free(keeper->locks);

@@ -8,17 +8,16 @@
 
 static bool busy(struct keeper *keeper)
 {
-    const struct lock *lock = lockset_current(keeper->locks);
-    const char *who = lock_predecessor(lock);
-    const char *how = !who || !*who ? "" : lock_ahead(lock) == 1 ? ", " : ", the last of them ";
+    const char *name = lockset_current_item(keeper->locks)->lock;
+    char queue[CONTENDER_WHO_SIZE + 128];
     char span[CLOCK_FORMAT_SIZE];
 
-    who = who ? who : "";
+    keeper_describe_queue(keeper, queue, sizeof(queue));
     if (keeper->options->wait == 0)
-        log_notice("%s is busy: %zu ahead%s%s", lock_path(lock), lock_ahead(lock), how, who);
+        log_notice("%s is busy: %s", name, queue);
     else
-        log_notice("%s is still busy after %s: %zu ahead%s%s", lock_path(lock),
-                   clock_format(keeper->options->wait, span), lock_ahead(lock), how, who);
+        log_notice("%s is still busy after %s: %s", name, clock_format(keeper->options->wait, span),
+                   queue);
     return keeper_stop(keeper, keeper->options->conflict_status);
 }
 
@@ -44,11 +43,9 @@ static bool out_of_contact(struct keeper *keeper)
     char span[CLOCK_FORMAT_SIZE];
 
     if (session_connected(keeper->session))
-        return keeper_unreachable(keeper, "no answer from %s for %s while joining the queue of %s",
-                                  servers, clock_format(keeper->options->connect_timeout, span),
-                                  keeper->options->lock);
-    return keeper_unreachable(keeper, "lost contact with %s while waiting for %s", servers,
-                              keeper->options->lock);
+        return keeper_unreachable(keeper, "no answer from %s for %s while joining the queue",
+                                  servers, clock_format(keeper->options->connect_timeout, span));
+    return keeper_unreachable(keeper, "lost contact with %s while waiting", servers);
 }
 
 /* It would be waiting for itself, for ever. */
@@ -100,7 +97,7 @@ static bool is_kept_waiting(const struct keeper *keeper)
     return phase == LOCK_WAITING || phase == LOCK_SETTLING;
 }
 
-bool keeper_acquire(struct keeper *keeper)
+static bool await_lock(struct keeper *keeper)
 {
     int64_t give_up_at = clock_add(keeper->started_at, keeper->options->wait);
     int64_t joining_since = clock_now();
@@ -140,7 +137,7 @@ bool keeper_acquire(struct keeper *keeper)
             if (now >= give_up_at) {
                 int64_t patience_ends = clock_add(give_up_at, LOOK_PATIENCE);
 
-                if (now >= patience_ends || lock_predecessor(lockset_current(keeper->locks)))
+                if (keeper_knows_queue(keeper) || now >= patience_ends)
                     return busy(keeper);
                 deadline = clock_earlier(deadline, patience_ends);
             } else {
@@ -148,8 +145,10 @@ bool keeper_acquire(struct keeper *keeper)
             }
         }
         /* Who gives up at once has not waited. */
-        if (is_kept_waiting(keeper) && (phase != LOCK_WAITING || now < give_up_at))
+        if (is_kept_waiting(keeper) && (phase != LOCK_WAITING || now < give_up_at)) {
             hook_tell(keeper->hook, HOOK_WAITING);
+            deadline = clock_earlier(deadline, keeper_tell_wait(keeper));
+        }
         if (phase != LOCK_JOINING)
             joining_since = now;
         keeper_pump(keeper, deadline);
@@ -157,4 +156,12 @@ bool keeper_acquire(struct keeper *keeper)
     log_info("holding %s as %s, waited %s", keeper->options->lock, keeper_node(keeper),
              clock_format(clock_now() - keeper->started_at, span));
     return true;
+}
+
+bool keeper_acquire(struct keeper *keeper)
+{
+    bool held = await_lock(keeper);
+
+    keeper_end_wait(keeper);
+    return held;
 }

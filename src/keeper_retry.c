@@ -22,7 +22,7 @@ bool keeper_unreachable(struct keeper *keeper, const char *format, ...)
                  clock_format(keeper->options->retry_delay, span), keeper->tries_left,
                  keeper->tries_left == 1 ? "try" : "tries");
     else
-        log_error("%s", reason);
+        log_error("%s; %s was not taken", reason, keeper->options->lock);
     return keeper_stop(keeper, EXITCODE_UNREACHABLE);
 }
 

@@ -4,6 +4,7 @@
  *     keeper.c          start, the events of all sources, and the end
  *     keeper_connect.c  from the servers' names to a session
  *     keeper_acquire.c  from the session to the lock
+ *     keeper_wait.c     what a person is told meanwhile
  *     keeper_retry.c    from an ensemble that cannot be reached back to the start
  *     keeper_reentry.c  the locks of other zkflocks around this one, and inside its command
  *     keeper_hold.c     the lock is held for a caller, in the place of a command
@@ -16,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "contender.h"
 #include "front.h"
 #include "guard.h"
 #include "hold.h"
@@ -23,8 +25,19 @@
 #include "keeper.h"
 #include "lockset.h"
 #include "once.h"
+#include "outlook.h"
 #include "reentry.h"
 #include "session.h"
+
+/* What was told of the wait, and when more is due. */
+struct keeper_wait {
+    int64_t since;   /* 0: not begun */
+    int64_t look_at; /* when to look at the queue again */
+    size_t ahead;    /* as the lock had it at the last look */
+    const struct lockset_item *item;
+    size_t told_ahead;
+    char told_holder[CONTENDER_WHO_SIZE];
+};
 
 struct keeper {
     const struct options *options;
@@ -57,7 +70,9 @@ struct keeper {
     struct reentry *reentry; /* offers the locks to zkflocks inside the command */
     bool guard_keeps;        /* and the guard knows that one has come */
     struct lease lease;      /* of the lock; from keeper_acquire() on */
-    struct once *once;       /* --once-per: asked, or to be noted; NULL: nothing is */
+    struct outlook *outlook; /* on the queue that is waited in; NULL: nobody wanted to know */
+    struct keeper_wait wait;
+    struct once *once; /* --once-per: asked, or to be noted; NULL: nothing is */
 
     /* what the guard told of the command */
     bool started;
@@ -93,6 +108,21 @@ void keeper_announce(struct keeper *keeper);
 
 /* Gives back what a hold holds, when the caller wants it or whoever may end it. */
 void keeper_release(struct keeper *keeper);
+
+/*
+ * Tells a person how the wait goes, where there is one; returns when to call again.  In
+ * keeper_wait.c, as are the next.
+ */
+int64_t keeper_tell_wait(struct keeper *keeper);
+
+/* The wait is over, or interrupted: nothing of it is left on the terminal. */
+void keeper_end_wait(struct keeper *keeper);
+
+/* Whether it is known who is ahead; if not, that is asked. */
+bool keeper_knows_queue(struct keeper *keeper);
+
+/* Who is ahead, as far as is known: "2 ahead, held for 3m12s by ci@runner7 pid 4711: make". */
+void keeper_describe_queue(const struct keeper *keeper, char *text, size_t size);
 
 /* What the command is told of its lock. */
 const char *keeper_node(const struct keeper *keeper);

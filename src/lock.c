@@ -269,11 +269,14 @@ size_t lock_ahead(const struct lock *lock)
     return lock->place.ahead;
 }
 
-const char *lock_predecessor(const struct lock *lock)
+int64_t lock_settled_at(const struct lock *lock)
 {
-    if (lock->terms.permits)
-        return "";
-    return lock->predecessor_read ? lock->predecessor_who : NULL;
+    return lock->settled_at;
+}
+
+int64_t lock_ensemble_time(const struct lock *lock)
+{
+    return lock->ctime ? lock->ctime + (clock_now() - lock->created_at) / CLOCK_MS : 0;
 }
 
 int64_t lock_proven_at(const struct lock *lock)

@@ -101,11 +101,14 @@ enum exitcode lock_failure(const struct lock *lock, const char **message);
 /* Contenders ahead, while LOCK_WAITING; as of the last list. */
 size_t lock_ahead(const struct lock *lock);
 
+/* While LOCK_SETTLING: when the lease of those who vanished will be over. */
+int64_t lock_settled_at(const struct lock *lock);
+
 /*
- * Who is right ahead, as contender_who() has it; empty where that is not known, NULL as long as it
- * is being found out.
+ * What the ensemble's clock shows now, ms since the epoch, by the time of the own znode; 0: not
+ * known.
  */
-const char *lock_predecessor(const struct lock *lock);
+int64_t lock_ensemble_time(const struct lock *lock);
 
 /* While held: the time before the last proof that succeeded was sent; the lease runs from it. */
 int64_t lock_proven_at(const struct lock *lock);

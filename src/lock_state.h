@@ -113,15 +113,15 @@ struct lock {
     char guid[LOCK_GUID_SIZE];
     char *node; /* NULL: not made, as far as is known */
     int64_t czxid;
-    int64_t owner; /* its session, as last read */
+    int64_t owner;      /* its session, as last read */
+    int64_t ctime;      /* its time, ms since the epoch; 0: not known */
+    int64_t created_at; /* and when that was by the own clock */
 
     /* the queue */
     struct recipe_place place; /* its strings are gone; the rest holds */
     char *predecessor;         /* path */
     int64_t verify_at;         /* when to ask the ensemble whether it is still there */
     bool predecessor_holds;
-    bool predecessor_read; /* it has been looked at, for the first time */
-    char predecessor_who[CONTENDER_WHO_SIZE];
     int64_t predecessor_owner; /* its session */
     int64_t predecessor_czxid;
 

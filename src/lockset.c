@@ -217,6 +217,11 @@ const struct lock *lockset_current(const struct lockset *set)
     return set->locks[set->current];
 }
 
+const struct lockset_item *lockset_current_item(const struct lockset *set)
+{
+    return &set->items[set->current];
+}
+
 const struct lock *lockset_main(const struct lockset *set)
 {
     for (size_t i = 0; i < set->count; i++)

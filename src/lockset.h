@@ -45,6 +45,9 @@ int64_t lockset_lease(const struct lockset *set);
 /* The lock that the set waits for, or the last one; NULL for a moment after a session's end. */
 const struct lock *lockset_current(const struct lockset *set);
 
+/* What it was made from. */
+const struct lockset_item *lockset_current_item(const struct lockset *set);
+
 /* The lock whose znode and token the command is told, once held. */
 const struct lock *lockset_main(const struct lockset *set);
 

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "status_line.h"
+
 enum { PATIENCE_MS = 100 };
 
 static enum log_level threshold = LOG_LEVEL_WARNING;
@@ -51,6 +53,7 @@ static void put_line(const char *line, size_t len)
     static atomic_bool stuck;
     struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
 
+    status_line_clear();
     if (poll(&out, 1, atomic_load(&stuck) ? 0 : PATIENCE_MS) != 1) {
         atomic_store(&stuck, 1);
         return;

@@ -16,9 +16,6 @@ void permit_consider(struct lock *lock)
 {
     if (!enough_left(lock)) {
         lock->place.ahead = (size_t)(lock->census.children - lock->terms.permits);
-        if (lock->phase != LOCK_WAITING)
-            log_info("waiting for one of the %d permits of %s", lock->terms.permits,
-                     lock->terms.above);
         lock->phase = LOCK_WAITING;
         lock->waited = true;
         step_count(lock);

@@ -24,11 +24,8 @@ static bool is_unfair(const struct lock *lock)
 /* Waits for the predecessor. */
 static void queue_up(struct lock *lock)
 {
-    if (lock->phase != LOCK_WAITING)
-        log_info("waiting for %s: %zu ahead", lock->path, lock->place.ahead);
     lock->phase = LOCK_WAITING;
     lock->predecessor_holds = false;
-    lock->predecessor_read = false;
     lock->waited = true;
     lock->verify_at = clock_now() + VERIFY_AFTER * lock_lease(lock);
     step_watch(lock);

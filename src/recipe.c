@@ -84,6 +84,22 @@ struct recipe_place recipe_place(char *const *children, size_t count, const char
     return place;
 }
 
+const char *recipe_first(char *const *children, size_t count)
+{
+    const char *first = NULL;
+    int32_t first_sequence = 0;
+    int32_t sequence;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!recipe_sequence(children[i], &sequence) ||
+            (first && comes_before(first_sequence, first, sequence, children[i])))
+            continue;
+        first = children[i];
+        first_sequence = sequence;
+    }
+    return first;
+}
+
 size_t recipe_contenders(char *const *children, size_t count)
 {
     size_t contenders = 0;

@@ -48,6 +48,9 @@ struct recipe_place {
  */
 struct recipe_place recipe_place(char *const *children, size_t count, const char *own);
 
+/* The first of the contenders among the children, which may be the own one; NULL: there is none. */
+const char *recipe_first(char *const *children, size_t count);
+
 /* How many of the children are contenders. */
 size_t recipe_contenders(char *const *children, size_t count);
 

@@ -19,7 +19,7 @@ load helper
 @test "1 when -n finds the lock taken, with a sentence; -q silences it" {
   hold "$LOCK" release
   run -1 zkflock -n "$LOCK" touch ran
-  assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, [^ ]+@[^ ]+ pid $holder: sh -c "
+  assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, held for [^ ]+ by [^ ]+@[^ ]+ pid $holder: sh -c "
   run -1 zkflock -nq "$LOCK" touch ran
   assert_output ""
   assert_not_exist ran
@@ -31,7 +31,7 @@ load helper
 @test "1 when -w runs out; the place in the queue is given back, counted" {
   hold "$LOCK" release
   run -1 zkflock -w 0.3 "$LOCK" touch ran
-  assert_output --regexp "^zkflock: $LOCK is still busy after 300 ms: 1 ahead, [^ ]+@[^ ]+ pid $holder: sh -c "
+  assert_output --regexp "^zkflock: $LOCK is still busy after 300 ms: 1 ahead, held for [^ ]+ by [^ ]+@[^ ]+ pid $holder: sh -c "
   run -1 zkflock --timeout 0 "$LOCK" touch ran
   assert_not_exist ran
   run -0 zk "$ONE" stat "$LOCK"
@@ -60,7 +60,7 @@ load helper
 
 @test "69 when no server can be reached, within --connect-timeout" {
   run -69 zkflock -z 127.0.0.1:1 --connect-timeout 500ms "$LOCK" touch ran
-  assert_output "zkflock: no server reachable at 127.0.0.1:1 within 500 ms: Connection refused; check --servers (or \$ZKFLOCK_SERVERS) and that ZooKeeper runs there"
+  assert_output "zkflock: no server reachable at 127.0.0.1:1 within 500 ms: Connection refused; check --servers (or \$ZKFLOCK_SERVERS) and that ZooKeeper runs there; $LOCK was not taken"
   assert_not_exist ran
 }
 

@@ -226,5 +226,5 @@ EOF
   refuses 64 "--for takes the number of a process, not 'me'" --hold --for me "$LOCK"
   refuses 64 "--hold: there is no process 4194304 to hold a lock for" --hold --for 4194304 "$LOCK"
   refuses 64 "--tree does not go with --hold: the lock is held until the calling process ends" --hold --tree "$LOCK"
-  refuses 64 "no LOCK given" --hold
+  refuses 64 "no LOCK given: zkflock --hold LOCK" --hold
 }

@@ -91,7 +91,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
 }
 
 @test "a host name that cannot be resolved" {
-  refuses 69 "cannot resolve the server name 'no-such-host.invalid': Name or service not known" \
+  refuses 69 "cannot resolve the server name 'no-such-host.invalid': Name or service not known; $LOCK was not taken" \
     -z no-such-host.invalid:2181 "$LOCK" touch ran
 }
 
@@ -145,7 +145,7 @@ end_hostile_server() {
 @test "a server that gives a session and then says nothing" {
   hostile_server mute
   run -69 timeout 15 zkflock -z "127.0.0.1:$port" --connect-timeout 1 "$LOCK" touch ran
-  assert_output "zkflock: no answer from 127.0.0.1:$port for 1 s while joining the queue of $LOCK"
+  assert_output "zkflock: no answer from 127.0.0.1:$port for 1 s while joining the queue; $LOCK was not taken"
   assert_not_exist ran
   end_hostile_server
 }

@@ -1,0 +1,219 @@
+/*
+ * What a person is told while the lock is waited for: a status line at a terminal; elsewhere,
+ * under -v, a line at the start and at each change.
+ */
+#include "keeper_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "log.h"
+#include "recipe.h"
+#include "status_line.h"
+#include "xalloc.h"
+
+/* Waits shorter than this are not worth a line that comes and goes. */
+#define QUIET (300 * CLOCK_MS)
+
+/* From one look at the queue to the next; a long queue is looked at less often. */
+#define LOOK_AGAIN (5 * CLOCK_S)
+#define LOOK_AGAIN_EACH (50 * CLOCK_MS)
+
+static bool at_terminal(const struct keeper *keeper)
+{
+    return log_get_level() >= LOG_LEVEL_WARNING &&
+           status_line_wanted(keeper->command->inherited.process_group);
+}
+
+/* As an end of "waiting for", to be freed. */
+static char *waited_for(const struct keeper *keeper)
+{
+    const struct lockset_item *item = lockset_current_item(keeper->locks);
+
+    return xasprintf("%s%s", item->until_next || item->terms.permits ? "a permit of " : "",
+                     item->lock);
+}
+
+/* ---- the queue ---- */
+
+/* Whether it waits for its turn to take a permit of a semaphore: who holds stands elsewhere then.
+ */
+static bool awaits_turn(const struct keeper *keeper)
+{
+    return lockset_current_item(keeper->locks)->until_next;
+}
+
+/* Begins to look, or goes on with what is under way. */
+static void look(struct keeper *keeper)
+{
+    const struct lockset_item *item = lockset_current_item(keeper->locks);
+    const struct lock *lock = lockset_current(keeper->locks);
+
+    if (!keeper->outlook)
+        keeper->outlook = outlook_new(keeper->session, lockset_tags(keeper->locks) + 1);
+    if (awaits_turn(keeper)) {
+        char *leases = xasprintf("%s/%s", item->lock, RECIPE_SEMAPHORE_LEASES);
+
+        outlook_look(keeper->outlook, leases, NULL);
+        free(leases);
+    } else {
+        outlook_look(keeper->outlook, lock_path(lock), lock_node(lock));
+    }
+}
+
+static void look_again(struct keeper *keeper)
+{
+    struct keeper_wait *wait = &keeper->wait;
+
+    wait->ahead = lock_ahead(lockset_current(keeper->locks));
+    wait->item = lockset_current_item(keeper->locks);
+    wait->look_at = clock_now() + LOOK_AGAIN + (int64_t)wait->ahead * LOOK_AGAIN_EACH;
+    look(keeper);
+}
+
+bool keeper_knows_queue(struct keeper *keeper)
+{
+    if (!keeper->outlook || !outlook_known(keeper->outlook))
+        look(keeper);
+    return outlook_known(keeper->outlook);
+}
+
+/* Who waits for a permit at the head of the queue for turns has a place among the permits too. */
+static size_t ahead(const struct keeper *keeper)
+{
+    size_t turns = lock_ahead(lockset_current(keeper->locks));
+
+    if (!keeper->outlook || !outlook_known(keeper->outlook))
+        return turns;
+    return outlook_ahead(keeper->outlook) + (awaits_turn(keeper) && turns ? turns - 1 : 0);
+}
+
+static int64_t held_for(const struct keeper *keeper)
+{
+    int64_t now = lock_ensemble_time(lockset_current(keeper->locks));
+    int64_t since = outlook_held_since(keeper->outlook);
+
+    if (now == 0)
+        now = (int64_t)time(NULL) * 1000;
+    return now > since ? (now - since) * CLOCK_MS : 0;
+}
+
+static bool knows_holder(const struct keeper *keeper)
+{
+    return keeper->outlook && outlook_known(keeper->outlook) && *outlook_holder(keeper->outlook);
+}
+
+void keeper_describe_queue(const struct keeper *keeper, char *text, size_t size)
+{
+    char span[CLOCK_FORMAT_SIZE];
+
+    if (knows_holder(keeper))
+        snprintf(text, size, "%zu ahead, held for %s by %s", ahead(keeper),
+                 clock_short(held_for(keeper), span), outlook_holder(keeper->outlook));
+    else
+        snprintf(text, size, "%zu ahead", ahead(keeper));
+}
+
+/* ---- the line ---- */
+
+/* "ci@runner7 pid 4711: make deploy" becomes "ci@runner7 (make deploy)". */
+static void shorten_holder(const char *holder, char *text, size_t size)
+{
+    const char *pid = strstr(holder, " pid ");
+    const char *command = pid ? strstr(pid, ": ") : NULL;
+
+    if (command)
+        snprintf(text, size, "%.*s (%s)", (int)(pid - holder), holder, command + 2);
+    else
+        snprintf(text, size, "%s", holder);
+}
+
+static void describe_briefly(const struct keeper *keeper, char *text, size_t size)
+{
+    const struct lock *lock = lockset_current(keeper->locks);
+    char holder[CONTENDER_WHO_SIZE + 8];
+    char span[CLOCK_FORMAT_SIZE];
+
+    if (!session_connected(keeper->session)) {
+        snprintf(text, size, "no contact with the ensemble for %s",
+                 clock_short((clock_now() - session_disconnected_since(keeper->session)) / CLOCK_S *
+                                 CLOCK_S,
+                             span));
+    } else if (lock_phase(lock) == LOCK_SETTLING) {
+        snprintf(text, size, "a holder vanished, its command may still run for %s",
+                 clock_short((lock_settled_at(lock) - clock_now()) / CLOCK_S * CLOCK_S, span));
+    } else if (knows_holder(keeper)) {
+        shorten_holder(outlook_holder(keeper->outlook), holder, sizeof(holder));
+        snprintf(text, size, "%zu ahead, held by %s for %s", ahead(keeper), holder,
+                 clock_short(held_for(keeper) / CLOCK_S * CLOCK_S, span));
+    } else {
+        keeper_describe_queue(keeper, text, size);
+    }
+}
+
+static void show_status(struct keeper *keeper)
+{
+    char text[CONTENDER_WHO_SIZE + 128];
+    char *lock = waited_for(keeper);
+    char *line;
+
+    describe_briefly(keeper, text, sizeof(text));
+    line = xasprintf("waiting for %s: %s", lock, text);
+    status_line_show(line);
+    free(line);
+    free(lock);
+}
+
+/* Who holds is known a moment after the wait has begun. */
+static void tell_change(struct keeper *keeper)
+{
+    struct keeper_wait *wait = &keeper->wait;
+    char text[CONTENDER_WHO_SIZE + 128];
+    char *lock;
+
+    if (lock_phase(lockset_current(keeper->locks)) != LOCK_WAITING || !knows_holder(keeper) ||
+        (wait->told_ahead == ahead(keeper) &&
+         strcmp(wait->told_holder, outlook_holder(keeper->outlook)) == 0))
+        return;
+    wait->told_ahead = ahead(keeper);
+    snprintf(wait->told_holder, sizeof(wait->told_holder), "%s", outlook_holder(keeper->outlook));
+    keeper_describe_queue(keeper, text, sizeof(text));
+    lock = waited_for(keeper);
+    log_info("waiting for %s: %s", lock, text);
+    free(lock);
+}
+
+int64_t keeper_tell_wait(struct keeper *keeper)
+{
+    struct keeper_wait *wait = &keeper->wait;
+    const struct lock *lock = lockset_current(keeper->locks);
+    bool terminal = at_terminal(keeper);
+    int64_t now = clock_now();
+
+    if (!terminal && log_get_level() < LOG_LEVEL_INFO)
+        return CLOCK_NEVER;
+    if (wait->since == 0)
+        wait->since = now;
+    if (lock_phase(lock) != LOCK_WAITING || !session_connected(keeper->session))
+        wait->look_at = CLOCK_NEVER;
+    else if (wait->look_at == CLOCK_NEVER || now >= wait->look_at ||
+             lock_ahead(lock) != wait->ahead || lockset_current_item(keeper->locks) != wait->item)
+        look_again(keeper);
+    if (!terminal) {
+        tell_change(keeper);
+        return wait->look_at;
+    }
+    if (now < wait->since + QUIET)
+        return wait->since + QUIET;
+    show_status(keeper);
+    return clock_earlier(now + CLOCK_S, wait->look_at);
+}
+
+void keeper_end_wait(struct keeper *keeper)
+{
+    status_line_clear();
+    keeper->wait = (struct keeper_wait){0};
+}

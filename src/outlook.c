@@ -1,0 +1,157 @@
+/*
+ *   NONE -> LIST    outlook_look()
+ *   LIST -> GET     the first of the list is read
+ *        -> NONE    nobody is there, or the list was not to be had
+ *   GET  -> NONE    known; or the first one went meanwhile, which the next look will see
+ */
+#include "outlook.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "contender.h"
+#include "recipe.h"
+#include "xalloc.h"
+
+enum outlook_step { STEP_NONE, STEP_LIST, STEP_GET };
+
+struct outlook {
+    struct session *session;
+    int tag;
+    enum outlook_step step;
+    bool outdated; /* what the step under way asked about is not what is wanted now */
+    char *path;
+    char *node;
+    char *first; /* name of the first contender, as listed last */
+
+    bool known;
+    size_t next_ahead; /* of the look under way */
+    size_t ahead;
+    char holder[CONTENDER_WHO_SIZE];
+    int64_t held_since;
+};
+
+struct outlook *outlook_new(struct session *session, int tag)
+{
+    struct outlook *outlook = xcalloc(1, sizeof(*outlook));
+
+    outlook->session = session;
+    outlook->tag = tag;
+    return outlook;
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+void outlook_look(struct outlook *outlook, const char *path, const char *node)
+{
+    if (!same(path, outlook->path) || !same(node, outlook->node)) {
+        xreplace(&outlook->path, xstrdup(path));
+        xreplace(&outlook->node, node ? xstrdup(node) : NULL);
+        outlook->known = false;
+        outlook->outdated = outlook->step != STEP_NONE;
+    }
+    if (outlook->step != STEP_NONE)
+        return;
+    outlook->step = STEP_LIST;
+    session_get_children(outlook->session, outlook->tag, outlook->path, SESSION_NO_WATCH);
+}
+
+static void learn(struct outlook *outlook)
+{
+    outlook->step = STEP_NONE;
+    outlook->ahead = outlook->next_ahead;
+    outlook->known = true;
+}
+
+static void take_list(struct outlook *outlook, const struct session_event *event)
+{
+    const char *own = outlook->node ? strrchr(outlook->node, '/') + 1 : "";
+    struct recipe_place place = recipe_place(event->children, event->children_len, own);
+    const char *first = recipe_first(event->children, event->children_len);
+    char *path;
+
+    outlook->next_ahead =
+        place.found ? place.ahead : recipe_contenders(event->children, event->children_len);
+    if (!first || strcmp(first, own) == 0) {
+        outlook->holder[0] = '\0';
+        learn(outlook);
+        return;
+    }
+    path = xasprintf("%s/%s", outlook->path, first);
+    xreplace(&outlook->first, xstrdup(first));
+    outlook->step = STEP_GET;
+    session_get(outlook->session, outlook->tag, path, SESSION_NO_WATCH);
+    free(path);
+}
+
+static void name_holder(struct outlook *outlook, const struct session_event *event)
+{
+    char *holder = outlook->holder;
+
+    if (event->stat.ephemeralOwner == 0)
+        snprintf(holder, CONTENDER_WHO_SIZE, "%s, a znode of no session: delete it",
+                 outlook->first);
+    else if (!*contender_who(event->data, event->data_len, holder))
+        snprintf(holder, CONTENDER_WHO_SIZE, "another client, session 0x%llx",
+                 (unsigned long long)event->stat.ephemeralOwner);
+}
+
+static void take_first(struct outlook *outlook, const struct session_event *event)
+{
+    name_holder(outlook, event);
+    outlook->held_since = event->stat.mtime;
+    learn(outlook);
+}
+
+void outlook_handle(struct outlook *outlook, const struct session_event *event)
+{
+    enum outlook_step step = outlook->step;
+
+    /* Requests of a session that is over are never answered. */
+    if (event->type == SESSION_EXPIRED)
+        outlook->step = STEP_NONE;
+    if (event->type != SESSION_REPLY || event->tag != outlook->tag)
+        return;
+    outlook->step = STEP_NONE;
+    if (outlook->outdated) {
+        outlook->outdated = false;
+        outlook_look(outlook, outlook->path, outlook->node);
+    } else if (event->rc == ZOK && step == STEP_LIST) {
+        take_list(outlook, event);
+    } else if (event->rc == ZOK && step == STEP_GET) {
+        take_first(outlook, event);
+    }
+}
+
+bool outlook_known(const struct outlook *outlook)
+{
+    return outlook->known;
+}
+
+size_t outlook_ahead(const struct outlook *outlook)
+{
+    return outlook->ahead;
+}
+
+const char *outlook_holder(const struct outlook *outlook)
+{
+    return outlook->holder;
+}
+
+int64_t outlook_held_since(const struct outlook *outlook)
+{
+    return outlook->held_since;
+}
+
+void outlook_free(struct outlook *outlook)
+{
+    if (!outlook)
+        return;
+    free(outlook->path);
+    free(outlook->node);
+    free(outlook->first);
+    free(outlook);
+}

@@ -1,0 +1,125 @@
+# What is told while the lock is waited for.
+
+load helper
+
+# The clearing of a line, as bash and Python read it.
+CLEAR=$'\r\033[K'
+
+on_terminal() { # on_terminal WORDS...: what a person types who waits, on a terminal that can clear lines
+  echo "send=TERM=xterm $*; echo status \$?\n"
+}
+
+@test "terminal: one line tells who is ahead and who holds, and is gone when the lock comes" {
+  LOGNAME=ci hold "$LOCK" release
+  terminal "$(on_terminal zkflock "$LOCK" echo got it)" \
+    "expect=waiting for $LOCK: 1 ahead, held by ci@$(hostname) (sh -c" touch=release \
+    "expect=${CLEAR}got it" "expect=status 0" >session || { cat session; false; }
+  wait "$holder"
+}
+
+@test "terminal: the line follows the queue" {
+  hold "$LOCK" release
+  wait_in_line first.log "$LOCK" sh -c 'touch second; until [ -e done ]; do sleep 0.02; done'
+  terminal "$(on_terminal zkflock "$LOCK" echo got it)" \
+    "expect=waiting for $LOCK: 2 ahead, held by " touch=release \
+    "expect=waiting for $LOCK: 1 ahead, held by " touch=done \
+    "expect=${CLEAR}got it" "expect=status 0" >session || { cat session; false; }
+  wait "$holder" "$waiter"
+}
+
+@test "terminal: the line is gone when the wait is given up or interrupted" {
+  hold "$LOCK" release
+  terminal "$(on_terminal zkflock -w 1 "$LOCK" true)" \
+    "expect=waiting for $LOCK: 1 ahead" "expect=${CLEAR}zkflock: $LOCK is still busy" \
+    "expect=status 1" \
+    "$(on_terminal zkflock "$LOCK" true)" "expect=waiting for $LOCK: 1 ahead" key=c \
+    "expect=$CLEAR" "expect=status 130" >session || { cat session; false; }
+  touch release
+  wait "$holder"
+}
+
+@test "terminal: a job that is stopped while it waits leaves no line" {
+  hold "$LOCK" release
+  terminal "$(on_terminal zkflock "$LOCK" echo got it)" "expect=waiting for $LOCK" key=z \
+    "expect=$CLEAR" "expect=Stopped" 'send=fg; echo status $?\n' "expect=waiting for $LOCK" \
+    touch=release "expect=${CLEAR}got it" "expect=status 0" >session || { cat session; false; }
+  wait "$holder"
+}
+
+@test "terminal: no line from a job in the background, on a dumb terminal, with -q, or elsewhere" {
+  hold "$LOCK" release
+  terminal "send=TERM=xterm zkflock $LOCK touch background &\n" \
+    "send=TERM=dumb zkflock -w 1 $LOCK true; echo dumb \$?\n" "expect=dumb 1" \
+    "send=TERM=xterm zkflock -q -w 1 $LOCK true; echo quiet \$?\n" "expect=quiet 1" \
+    "send=TERM=xterm zkflock -w 1 $LOCK true 2>log; echo elsewhere \$?\n" "expect=elsewhere 1" \
+    touch=release file=background >session || { cat session; false; }
+  run -1 grep -F "waiting for" session
+  run -0 cat log
+  assert_output --regexp "^zkflock: $LOCK is still busy after 1 s: 2 ahead, held for "
+  refute_output --partial "$CLEAR"
+  wait "$holder"
+}
+
+@test "terminal: while a holder that vanished is waited for, the line says for how long" {
+  zkflock --lease 6s "$LOCK" true
+  background "$LOCK" sh -c 'touch held; exec sleep 100'
+  holder=$!
+  eventually test -e held
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")" # as if its session had expired
+  terminal "$(on_terminal zkflock "$LOCK" echo got it)" \
+    "expect=waiting for $LOCK: a holder vanished, its command may still run for " \
+    "expect=${CLEAR}got it" "expect=status 0" >session || { cat session; false; }
+  ends_with 75 "$holder"
+}
+
+@test "-v without a terminal: a line at the start and at each change" {
+  LOGNAME=ci hold "$LOCK" release
+  wait_in_line first.log "$LOCK" sh -c 'touch second; until [ -e done ]; do sleep 0.02; done'
+  first=$waiter
+  wait_in_line second.log "$LOCK" true
+  run -0 grep -c "waiting for" second.log
+  assert_output 1
+  run -0 cat second.log
+  assert_output --regexp "^zkflock: waiting for $LOCK: 2 ahead, held for [^ ]+ by ci@[^ ]+ pid $holder: sh -c "
+  touch release
+  eventually contains second.log "waiting for $LOCK: 1 ahead"
+  touch done
+  wait "$holder" "$first" "$waiter"
+  run -0 grep -c "waiting for" second.log
+  assert_output 2
+}
+
+@test "-v: who waits for a permit is told how many are ahead in all" {
+  LOGNAME=ci background --permits 1 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.02; done'
+  holder=$!
+  eventually test -e held
+  wait_in_line first.log --permits 1 "$LOCK" true
+  first=$waiter
+  wait_in_line second.log --permits 1 "$LOCK" true
+  run -0 cat first.log
+  assert_output --partial "waiting for a permit of $LOCK: 1 ahead, held for "
+  run -0 cat second.log
+  assert_output --partial "waiting for a permit of $LOCK: 2 ahead, held for "
+  assert_output --partial " by ci@"
+  touch release
+  wait "$holder" "$first" "$waiter"
+}
+
+@test "another client that holds is told by its session" {
+  zkflock "$LOCK" true
+  zk "$ONE" create-kind ephemeral "$LOCK/x-0000000000" \
+    < <(until [ -e release ]; do sleep 0.02; done) >made 3>&- 4>&- &
+  other=$!
+  eventually contains made made
+  run -1 zkflock -n "$LOCK" true
+  assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, held for [^ ]+ by another client, session 0x[0-9a-f]+$"
+  touch release
+  wait "$other"
+}
+
+@test "a znode that no session owns is told by its name" {
+  zk "$ONE" create "$LOCK/x-0000000000" "$(printf 'no\033[2Jbody')"
+  run -1 zkflock -n "$LOCK" true
+  assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, held for [^ ]+ by x-0000000000, a znode of no session: delete it$"
+  zk "$ONE" delete "$LOCK/x-0000000000"
+}
