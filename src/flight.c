@@ -97,7 +97,7 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
     case TAG_CREATE:
         if (event->rc == ZOK) {
             xreplace(&lock->node, xasprintf("%s/%s", lock->path, strrchr(event->path, '/') + 1));
-            lock->czxid = event->stat.czxid;
+            lock_note_own(lock, event);
         }
         break;
     case TAG_CHILDREN:
@@ -113,10 +113,8 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
             note_parent(lock, event);
         break;
     case TAG_OWN:
-        if (event->rc == ZOK) {
-            lock->czxid = event->stat.czxid;
-            lock->owner = event->stat.ephemeralOwner;
-        }
+        if (event->rc == ZOK)
+            lock_note_own(lock, event);
         break;
     case TAG_PREDECESSOR:
         if (event->rc == ZOK) {

@@ -152,8 +152,10 @@ static void take_report(struct keeper *keeper, const struct guard_message *repor
 
 static void take_event(struct keeper *keeper, const struct session_event *event)
 {
-    if (keeper->locks)
+    if (keeper->locks) {
         lockset_handle(keeper->locks, event);
+        keeper_heed_revoke(keeper);
+    }
     if (keeper->once)
         once_handle(keeper->once, event);
 }

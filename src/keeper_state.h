@@ -8,6 +8,7 @@
  *     keeper_reentry.c  the locks of other zkflocks around this one, and inside its command
  *     keeper_hold.c     the lock is held for a caller, in the place of a command
  *     keeper_once.c     --once-per, before and after the command
+ *     keeper_revoke.c   somebody asks for the lock
  *     keeper_run.c      the command under the lock
  */
 #ifndef ZKFLOCK_KEEPER_STATE_H
@@ -36,6 +37,7 @@ struct keeper {
     const struct hold *hold; /* the lock is held for a caller, and there is no command; NULL */
     bool announced;          /* the caller knows that it is held */
     bool released;           /* and does without it from now on */
+    bool revoked;            /* somebody asks for the lock; it has been said, and done */
     int ended_by;            /* the signal that ends zkflock before the command runs; 0: none */
     bool running;
     bool lost;
@@ -93,6 +95,9 @@ void keeper_announce(struct keeper *keeper);
 
 /* Gives back what a hold holds, when the caller wants it or whoever may end it. */
 void keeper_release(struct keeper *keeper);
+
+/* Does, once, what follows from it that somebody asks for a lock.  In keeper_revoke.c. */
+void keeper_heed_revoke(struct keeper *keeper);
 
 /* What the command is told of its lock. */
 const char *keeper_node(const struct keeper *keeper);

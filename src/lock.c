@@ -12,6 +12,7 @@
  *   idle  -> PROVE                    it went and only it was ahead  [predecessor_gone]
  *         -> LIST -> PROVE | WATCH    it went and more may be ahead
  *   PROVE -> HELD                     nobody vanished  [count_consider]
+ *         -> LIST -> PROVE            somebody has written to the own znode  [queue_proven]
  *         -> SETTLING -> PROVE        somebody did: the lease is waited out, once  [lock_tick]
  *         -> SQUARE -> HELD           then the vanished are counted out
  *         -> ADOPT  -> HELD           the same for a lock that zkflock did not make
@@ -140,6 +141,8 @@ static void take_reply(struct lock *lock, const struct session_event *event)
         return; /* another lock's */
     if (own.tag == TAG_PROOF)
         held_proof_answered(lock, &own);
+    else if (own.tag == TAG_PROOF_OWN)
+        held_proof_claimed(lock, &own);
     else if (own.tag == TAG_OWN_WATCH)
         held_own_watched(lock, &own);
     else if (lock->pending > 0)
@@ -279,6 +282,11 @@ const char *lock_predecessor(const struct lock *lock)
 int64_t lock_proven_at(const struct lock *lock)
 {
     return lock->proven_at;
+}
+
+const char *lock_revoked(const struct lock *lock)
+{
+    return lock->revoked ? lock->revoked_by : NULL;
 }
 
 const char *lock_guid(const struct lock *lock)

@@ -111,6 +111,12 @@ const char *lock_predecessor(const struct lock *lock);
 int64_t lock_proven_at(const struct lock *lock);
 
 /*
+ * Who has asked for it to be given up, by the data of its znode, as contender_who() has it; NULL:
+ * nobody has.  Looked for while it is held, and known when it gets there.
+ */
+const char *lock_revoked(const struct lock *lock);
+
+/*
  * The lease of this lock, ns; the one asked for until the lock's own is known, which is so in
  * every phase but LOCK_JOINING.
  */

@@ -30,8 +30,18 @@ void lock_forget_place(struct lock *lock)
     xreplace(&lock->node, NULL);
     xreplace(&lock->predecessor, NULL);
     lock->czxid = 0;
+    lock->revoked = false;
     lock->settled = false;
     lock->settled_at = CLOCK_NEVER;
+}
+
+void lock_note_own(struct lock *lock, const struct session_event *event)
+{
+    lock->czxid = event->stat.czxid;
+    lock->owner = event->stat.ephemeralOwner;
+    lock->version = event->stat.version;
+    if (!lock->revoked && event->data && lock->owner == session_id(lock->session))
+        lock->revoked = contender_is_revoked(event->data, event->data_len, lock->revoked_by);
 }
 
 void lock_start_over(struct lock *lock)

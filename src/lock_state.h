@@ -57,7 +57,8 @@ enum tag {
     TAG_DELETE,
     TAG_COUNT,
     TAG_PROOF,     /* of no step, like */
-    TAG_OWN_WATCH, /* this */
+    TAG_PROOF_OWN, /* these */
+    TAG_OWN_WATCH,
     TAG_LIMIT,
 };
 
@@ -114,6 +115,9 @@ struct lock {
     char *node; /* NULL: not made, as far as is known */
     int64_t czxid;
     int64_t owner; /* its session, as last read */
+    int32_t version;
+    bool revoked; /* somebody has asked for it to be given up */
+    char revoked_by[CONTENDER_WHO_SIZE];
 
     /* the queue */
     struct recipe_place place; /* its strings are gone; the rest holds */
@@ -135,6 +139,7 @@ struct lock {
     int64_t proof_sent; /* when the last write that names the own znode was sent */
     bool waited;        /* since the create, which then is no proof any more */
     int64_t proven_at;
+    int64_t checked_at; /* as proven_at, but whose znode it was is not known yet */
     int64_t watch_own_at; /* CLOCK_NEVER: it is being watched */
     unsigned int leave_tries;
 
@@ -165,6 +170,12 @@ void lock_forget_place(struct lock *lock);
 /* Nothing that was is of use any more: LOCK_OUT. */
 void lock_start_over(struct lock *lock);
 
+/*
+ * Takes in what an answer tells of the own znode; its data, if the answer has it, may ask for the
+ * lock to be given up.
+ */
+void lock_note_own(struct lock *lock, const struct session_event *event);
+
 /* The last proof holds the lock. */
 void lock_enter_held(struct lock *lock);
 
@@ -182,7 +193,7 @@ void step_join(struct lock *lock);
 /* After a create whose answer was lost: lists behind a sync, reads the parent. */
 void step_find(struct lock *lock);
 
-/* Lists, reads the parent, looks at the own znode. */
+/* Lists, reads the parent, reads the own znode. */
 void step_list(struct lock *lock);
 
 /* Reads the predecessor and watches it. */
@@ -193,9 +204,6 @@ void step_verify(struct lock *lock);
 
 /* Marks the own znode as held, a committed write; then reads the parent. */
 void step_prove(struct lock *lock);
-
-/* The write alone, of no step. */
-void step_mark_held(struct lock *lock, enum tag tag);
 
 /* Counts out vanished contenders, LOCK_SQUARE_MAX at the most, if nothing has changed. */
 void step_square(struct lock *lock, uint32_t count);
@@ -246,6 +254,7 @@ void queue_predecessor_changed(struct lock *lock, int watch_type);
 
 /* Answers to what lock_prove() and held_tick() sent; the watch on the own znode has fired. */
 void held_proof_answered(struct lock *lock, const struct session_event *event);
+void held_proof_claimed(struct lock *lock, const struct session_event *event);
 void held_own_watched(struct lock *lock, const struct session_event *event);
 void held_own_changed(struct lock *lock, int watch_type);
 

@@ -87,7 +87,7 @@ void step_list(struct lock *lock)
     session_get_children(lock->session, lock_tag(lock, TAG_CHILDREN), lock->path, SESSION_NO_WATCH);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
     /* Last, so that a znode of the same name but another's is not deleted with that version. */
-    session_exists(lock->session, lock_tag(lock, TAG_OWN), lock->node);
+    session_get(lock->session, lock_tag(lock, TAG_OWN), lock->node, SESSION_NO_WATCH);
 }
 
 /* The list is for its watch; the Stat that is read behind it is not older. */
@@ -115,19 +115,15 @@ void step_verify(struct lock *lock)
     session_multi(lock->session, lock_tag(lock, TAG_MULTI), &op, 1);
 }
 
+/* With the version, so that nothing is overwritten that somebody asks for. */
 void step_prove(struct lock *lock)
-{
-    flight_take_off(lock, STEP_PROVE, 2);
-    lock->proof_sent = lock->sent;
-    step_mark_held(lock, TAG_OWN);
-    session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
-}
-
-void step_mark_held(struct lock *lock, enum tag tag)
 {
     char *data = contender_encode(CONTENDER_HELD, is_shared(lock));
 
-    session_set(lock->session, lock_tag(lock, tag), lock->node, data);
+    flight_take_off(lock, STEP_PROVE, 2);
+    lock->proof_sent = lock->sent;
+    session_set(lock->session, lock_tag(lock, TAG_OWN), lock->node, data, lock->version);
+    session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
     free(data);
 }
 
