@@ -135,8 +135,7 @@ bool contender_is_revoked(const char *data, size_t len, char who[CONTENDER_WHO_S
         const char *line = data + at + strlen(revoked_by);
         const char *end = memchr(line, '\n', len - (size_t)(line - data));
 
-        copy_printable(who, CONTENDER_WHO_SIZE, line,
-                       (size_t)((end ? end : data + len) - line));
+        copy_printable(who, CONTENDER_WHO_SIZE, line, (size_t)((end ? end : data + len) - line));
     }
     return true;
 }

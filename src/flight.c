@@ -88,6 +88,7 @@ static void note_parent(struct lock *lock, const struct session_event *event)
 void flight_note_answer(struct lock *lock, const struct session_event *event)
 {
     lock->rc[event->tag] = event->rc;
+    lock->failed_op = event->failed_op;
     switch (event->tag) {
     case TAG_ANCESTOR:
         /* Those above the lock may exist, and be out of our rights; the last answer tells. */

@@ -18,6 +18,8 @@
  *         -> ADOPT  -> HELD           the same for a lock that zkflock did not make
  *   HELD  -> LOST                     own znode or session gone  [held_lose]
  *   any   -> LEAVE -> LEFT            counted out in one transaction  [leave_begin]
+ *   HELD  -> REMOVE -> LEFT           the lock goes with it, if nobody else is there  [lock_remove]
+ *                   -> LEAVE -> LEFT  somebody is
  *   SWEEP -> LEAVE -> SWEEP ... LEFT  for a process that died: until nothing is found
  *
  * If contact is lost before all answers are in, the outcome of the flight is unknown.  Once there
@@ -63,6 +65,7 @@ static const struct {
     [STEP_CLAIM] = {leave_claimed, step_claim},
     [STEP_END] = {NULL, leave_done},
     [STEP_LEAVE] = {leave_answered, leave_again},
+    [STEP_REMOVE] = {leave_removed, step_remove},
 };
 
 static void flight_landed(struct lock *lock)
@@ -89,6 +92,8 @@ static void session_expired(struct lock *lock)
     lock->retry = false;
     if (lock->phase == LOCK_HELD) {
         held_lose(lock, xstrdup("the ensemble has ended the session"));
+    } else if (lock->step == STEP_REMOVE) {
+        leave_uncertain(lock);
     } else if (lock->phase == LOCK_LEAVING) {
         lock->sweeping = false;
         leave_done(lock);
@@ -254,6 +259,15 @@ void lock_leave(struct lock *lock)
         return;
     lock->leaving = true;
     leave_begin(lock);
+}
+
+void lock_remove(struct lock *lock, const struct lock_znode *others, size_t count)
+{
+    lock->others = others;
+    lock->others_len = count;
+    lock->leaving = true;
+    lock->phase = LOCK_LEAVING;
+    step_remove(lock);
 }
 
 enum lock_phase lock_phase(const struct lock *lock)

@@ -6,7 +6,7 @@
  *     permit.c       the same for a permit of a semaphore
  *     held.c         while it is held: proofs of life, and how it is lost
  *     count.c        may the command start? the departures that nobody counted
- *     leave.c        giving a place or the lock back, and giving up
+ *     leave.c        giving a place or the lock back, giving up, and removing the lock
  *     step.c         what each step asks of the ensemble
  *     flight.c       the answers to a step, gathered
  *     lock_state.c   what all of them do to the state
@@ -38,6 +38,7 @@ enum step {
     STEP_ADOPT,
     STEP_READ_VERSION, /* this and those below belong to leaving */
     STEP_LEAVE,
+    STEP_REMOVE,
     STEP_SWEEP,
     STEP_CLAIM,
     STEP_END,
@@ -93,6 +94,7 @@ struct lock {
     bool other_session; /* it was asked of a session that is no more */
     bool retry;         /* the step is to be taken again once there is contact */
     int rc[TAG_COUNT];
+    int failed_op;    /* of the last answer: which part of a multi its rc is of */
     int ancestor_rc;  /* the first trouble with one of the znodes above the lock's */
     int64_t sent;     /* when its first request was */
     int64_t received; /* when its last answer came */
@@ -139,9 +141,14 @@ struct lock {
     int64_t proof_sent; /* when the last write that names the own znode was sent */
     bool waited;        /* since the create, which then is no proof any more */
     int64_t proven_at;
-    int64_t checked_at; /* as proven_at, but whose znode it was is not known yet */
+    int64_t checked_at;   /* as proven_at, but whose znode it was is not known yet */
     int64_t watch_own_at; /* CLOCK_NEVER: it is being watched */
     unsigned int leave_tries;
+
+    /* to be removed with the lock */
+    const struct lock_znode *others;
+    size_t others_len;
+    unsigned int remove_tries;
 
     enum exitcode failure;
     char *failure_text;
@@ -226,7 +233,10 @@ void step_count(struct lock *lock);
 /* Deletes the own znode, counted where there is a record to count in. */
 void step_leave(struct lock *lock);
 
-/* The same, to queue up again: unfair, and others were found. */
+/* Deletes it together with the lock's znode and the others, if nobody has left or come. */
+void step_remove(struct lock *lock);
+
+/* The same as step_leave(), to queue up again: unfair, and others were found. */
 void step_back_off(struct lock *lock);
 
 /* ---- queue.c: what follows each step, and how JOIN and FIND are taken again ---- */
@@ -308,6 +318,10 @@ void leave_done(struct lock *lock);
 void leave_version_read(struct lock *lock);
 void leave_swept(struct lock *lock);
 void leave_claimed(struct lock *lock);
+
+/* REMOVE was answered; or will not be, because the session expired. */
+void leave_removed(struct lock *lock);
+void leave_uncertain(struct lock *lock);
 
 /* LEAVE was not carried out, or nobody knows. */
 void leave_again(struct lock *lock);

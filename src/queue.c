@@ -226,7 +226,8 @@ static bool own_is_gone(const struct lock *lock)
            (lock->rc[TAG_OWN] == ZOK && lock->owner != session_id(lock->session));
 }
 
-/* Written to by somebody, or by this process, and the answer was lost: reads it, for the version. */
+/* Written to by somebody, or by this process, and the answer was lost: reads it, for the version.
+ */
 static void read_own_again(struct lock *lock)
 {
     lock->waited = true;

@@ -193,6 +193,20 @@ void step_leave(struct lock *lock)
     delete_own(lock, STEP_LEAVE);
 }
 
+void step_remove(struct lock *lock)
+{
+    zoo_op_t ops[2 + LOCK_OTHERS_MAX];
+    int count = 0;
+
+    lock->remove_tries++;
+    zoo_delete_op_init(&ops[count++], lock->node, -1);
+    zoo_delete_op_init(&ops[count++], lock->path, lock->census.version);
+    for (size_t i = 0; i < lock->others_len; i++)
+        zoo_delete_op_init(&ops[count++], lock->others[i].path, lock->others[i].version);
+    flight_take_off(lock, STEP_REMOVE, 1);
+    session_multi(lock->session, lock_tag(lock, TAG_MULTI), ops, count);
+}
+
 void step_back_off(struct lock *lock)
 {
     delete_own(lock, STEP_BACK_OFF);
