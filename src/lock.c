@@ -137,6 +137,13 @@ static void answered(struct lock *lock, const struct session_event *event)
     }
 }
 
+/* Of no further interest if it failed: what follows finds out why. */
+static void settling_told(struct lock *lock, const struct session_event *event)
+{
+    if (event->rc == ZOK && lock->node)
+        lock_note_own(lock, event);
+}
+
 static void take_reply(struct lock *lock, const struct session_event *event)
 {
     struct session_event own = *event;
@@ -150,6 +157,8 @@ static void take_reply(struct lock *lock, const struct session_event *event)
         held_proof_claimed(lock, &own);
     else if (own.tag == TAG_OWN_WATCH)
         held_own_watched(lock, &own);
+    else if (own.tag == TAG_SETTLING)
+        settling_told(lock, &own);
     else if (lock->pending > 0)
         answered(lock, &own);
 }

@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "revocation.h"
 #include "xalloc.h"
 
 /* Commands that end sooner need not pay for the watch. */
@@ -41,7 +42,7 @@ void lock_note_own(struct lock *lock, const struct session_event *event)
     lock->owner = event->stat.ephemeralOwner;
     lock->version = event->stat.version;
     if (!lock->revoked && event->data && lock->owner == session_id(lock->session))
-        lock->revoked = contender_is_revoked(event->data, event->data_len, lock->revoked_by);
+        lock->revoked = revocation_decode(event->data, event->data_len, lock->revoked_by);
 }
 
 void lock_start_over(struct lock *lock)

@@ -60,6 +60,7 @@ enum tag {
     TAG_PROOF,     /* of no step, like */
     TAG_PROOF_OWN, /* these */
     TAG_OWN_WATCH,
+    TAG_SETTLING,
     TAG_LIMIT,
 };
 
@@ -211,6 +212,9 @@ void step_verify(struct lock *lock);
 
 /* Marks the own znode as held, a committed write; then reads the parent. */
 void step_prove(struct lock *lock);
+
+/* Writes into the own znode that a vanished holder is waited for, so long, ns; of no step. */
+void step_tell_settling(struct lock *lock, int64_t settling);
 
 /* Counts out vanished contenders, LOCK_SQUARE_MAX at the most, if nothing has changed. */
 void step_square(struct lock *lock, uint32_t count);
