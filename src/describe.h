@@ -10,7 +10,7 @@
 
 /*
  * Who that is: "ci@runner7 pid 4711: make deploy", as it has said itself; or the name of the znode,
- * for one that is not zkflock's.  Control characters may be in there: for log.h.  Returns text.
+ * for one that is not zkflock's.  Printable ASCII, whatever others wrote.  Returns text.
  */
 const char *describe_contender(const struct view_contender *contender, char text[DESCRIBE_SIZE]);
 

@@ -35,14 +35,6 @@ bool remove_stop(struct removal *removal, int status)
 
 /* ---- who is there ---- */
 
-/* The request and the config files may have another limit for runs; here only -w itself counts. */
-static int64_t patience(const struct options *options)
-{
-    const struct setting *wait = settings_find(&options->settings, 'w', options->name);
-
-    return wait && wait->level == SETTINGS_COMMAND_LINE ? options->wait : 0;
-}
-
 bool remove_refuse_used(struct removal *removal, size_t others, const char *who)
 {
     const char *lock = removal->options->lock;
@@ -258,7 +250,7 @@ int remove_lock(const struct options *options)
     struct removal removal = {.options = options};
 
     contender_introduce(self);
-    removal.wait_until = clock_add(clock_now(), patience(options));
+    removal.wait_until = clock_add(clock_now(), options_asked_wait(options, 0));
     removal.status = admin_start(&removal.admin, options);
     if (removal.status || !look(&removal))
         goto end;
