@@ -54,8 +54,9 @@ static void warn_of_foreign(const struct visit *visit)
 {
     for (size_t i = 0; i < visit->len; i++)
         if (!describe_is_ours(visit->holders[i].shown))
-            log_warning("%s is not zkflock's: such a holder may not notice, and may go on working",
-                        visit->holders[i].who);
+            log_warning(
+                "%s is held by %s, which is no zkflock: it may not notice, and go on working",
+                visit->options->lock, visit->holders[i].who);
 }
 
 static void print_holder(FILE *out, const struct visit *visit, const struct holder *holder)

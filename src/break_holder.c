@@ -53,12 +53,12 @@ static void tell_gone(const struct visit *visit, const struct holder *holder)
     char span[CLOCK_FORMAT_SIZE];
 
     if (!holder->hit)
-        log_notice("%s has given %s up of its own", holder->who, lock);
+        log_notice("%s was given up before, by %s", lock, holder->who);
     else if (visit->by_force)
-        log_notice("took %s away from %s", lock, holder->who);
+        log_notice("%s was taken away from %s", lock, holder->who);
     else
-        log_notice("%s has given %s up, after %s", holder->who, lock,
-                   clock_format(clock_now() - visit->began, span));
+        log_notice("%s was given up after %s, by %s", lock,
+                   clock_format(clock_now() - visit->began, span), holder->who);
 }
 
 static void is_gone(const struct visit *visit, struct holder *holder)
@@ -73,11 +73,10 @@ static void has_acted(struct visit *visit, struct holder *holder)
     if (visit->by_force) {
         is_gone(visit, holder);
     } else if (options_asked_wait(visit->options, CLOCK_NEVER) == 0) {
-        log_notice("asked %s for %s", holder->who, visit->options->lock);
+        log_notice("asked to give %s up: %s", visit->options->lock, holder->who);
         holder->stage = DONE;
     } else {
-        if (visit->len == 1 || visit->options->yes)
-            log_info("asked %s for %s", holder->who, visit->options->lock);
+        log_info("asked to give %s up: %s", visit->options->lock, holder->who);
         read_it(visit, holder, WATCHING);
     }
 }

@@ -23,12 +23,13 @@ void keeper_heed_revoke(struct keeper *keeper)
         return;
     keeper->revoked = true;
     who = *who ? who : "somebody";
-    if (!keeper->running) {
-        log_notice("%s asks for %s: %s is not started", who, lock, keeper->command->argv[0]);
+    if (keeper->running) {
+        log_notice("%s is sent SIG%s: %s is asked for by %s", keeper->command->argv[0],
+                   sigabbrev_np(options->signal), lock, who);
+        guard_ask(&keeper->guard, options->signal);
+    } else {
+        log_notice("%s %s: %s is asked for by %s", keeper->command->argv[0],
+                   keeper->hold ? "does not get it" : "is not started", lock, who);
         keeper->ended_by = options->signal;
-        return;
     }
-    log_notice("%s asks for %s: %s is sent SIG%s", who, lock, keeper->command->argv[0],
-               sigabbrev_np(options->signal));
-    guard_ask(&keeper->guard, options->signal);
 }
