@@ -88,6 +88,7 @@ static void note_parent(struct lock *lock, const struct session_event *event)
 void flight_note_answer(struct lock *lock, const struct session_event *event)
 {
     lock->rc[event->tag] = event->rc;
+    lock->failed_op = event->failed_op;
     switch (event->tag) {
     case TAG_ANCESTOR:
         /* Those above the lock may exist, and be out of our rights; the last answer tells. */
@@ -97,9 +98,9 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
     case TAG_CREATE:
         if (event->rc == ZOK) {
             xreplace(&lock->node, xasprintf("%s/%s", lock->path, strrchr(event->path, '/') + 1));
-            lock->czxid = event->stat.czxid;
             lock->ctime = event->stat.ctime;
             lock->created_at = clock_now();
+            lock_note_own(lock, event);
         }
         break;
     case TAG_CHILDREN:
@@ -115,10 +116,8 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
             note_parent(lock, event);
         break;
     case TAG_OWN:
-        if (event->rc == ZOK) {
-            lock->czxid = event->stat.czxid;
-            lock->owner = event->stat.ephemeralOwner;
-        }
+        if (event->rc == ZOK)
+            lock_note_own(lock, event);
         break;
     case TAG_PREDECESSOR:
         if (event->rc == ZOK) {

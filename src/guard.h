@@ -6,9 +6,10 @@
  *     guard_go()          when the lock is held
  *     guard_extend()      after every proof of life; answered by EXTENDED
  *     guard_next()        when guard_fd() is readable: what the guard has to say
+ *     guard_ask()         somebody wants the lock: a signal asks for an end, and nothing follows
  *     guard_keep()        others use the lock, and may when the command has ended: guard them
- *     guard_release()     the caller that the lock was held for does without it; GUARD_EXITED
- * follows guard_kill()        the lock is lost: end the command; GUARD_EMPTY follows
+ *     guard_release()     the caller that the lock was held for does without it: GUARD_EXITED
+ *     guard_kill()        the lock is lost: end the command; GUARD_EMPTY follows
  *     guard_dismiss()     the lock is given back: the guard leaves, and kills nothing
  *
  * The guard acts on its own: when the lease ends without an extension, and when the keeper dies
@@ -45,6 +46,7 @@ enum guard_order {
     GUARD_GO,
     GUARD_EXTEND,
     GUARD_SIGNAL,
+    GUARD_ASK,
     GUARD_KEEP,
     GUARD_RELEASE,
     GUARD_KILL,
@@ -89,6 +91,7 @@ void guard_go(const struct guard *guard, int64_t lease_end, const struct lease *
               int64_t token, const char *node, const char *held);
 void guard_extend(const struct guard *guard, int64_t lease_end);
 void guard_signal(const struct guard *guard, int signal);
+void guard_ask(const struct guard *guard, int signal);
 void guard_keep(const struct guard *guard);
 void guard_release(const struct guard *guard);
 void guard_kill(const struct guard *guard);

@@ -76,6 +76,11 @@ void guard_signal(const struct guard *guard, int signal)
     order_short(guard, GUARD_SIGNAL, signal, 0);
 }
 
+void guard_ask(const struct guard *guard, int signal)
+{
+    order_short(guard, GUARD_ASK, signal, 0);
+}
+
 void guard_keep(const struct guard *guard)
 {
     order_short(guard, GUARD_KEEP, 0, 0);

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -76,6 +77,24 @@ static void link_closed(struct guard_state *guard)
         guard_kill_tree(guard);
 }
 
+/*
+ * Somebody wants the lock: who runs under it is to end, be it the command, the caller in its place,
+ * or, when the command has ended, what uses the lock still.
+ */
+static void ask_to_end(const struct guard_state *guard, int signal)
+{
+    if (guard->pid > 0) {
+        kill(guard->pid, signal);
+        kill(guard->pid, SIGCONT); /* what is stopped would not hear it */
+    } else if (guard->caller_fd >= 0) {
+        syscall(SYS_pidfd_send_signal, guard->caller_fd, signal, NULL, 0);
+        syscall(SYS_pidfd_send_signal, guard->caller_fd, SIGCONT, NULL, 0);
+    } else if (guard_is_guarding(guard)) {
+        tree_signal(signal, 0);
+        tree_signal(SIGCONT, 0);
+    }
+}
+
 static void obey(struct guard_state *guard, const struct guard_message *order)
 {
     switch ((enum guard_order)order->type) {
@@ -95,6 +114,9 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
             kill(guard->pid, order->number);
         else if (guard->mandate->whole_tree && guard_is_guarding(guard))
             tree_signal(order->number, 0);
+        break;
+    case GUARD_ASK:
+        ask_to_end(guard, order->number);
         break;
     case GUARD_KEEP:
         guard->used = true;

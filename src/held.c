@@ -17,23 +17,35 @@ static void lose_deleted(struct lock *lock)
     held_lose(lock, xasprintf("the znode %s was deleted by somebody", lock->node));
 }
 
-static bool is_anothers(const struct lock *lock, const struct session_event *event)
+static void prove_at(struct lock *lock, int64_t sent)
 {
-    return event->rc == ZOK && !lock_knows_own(lock) &&
-           event->stat.ephemeralOwner != session_id(lock->session);
+    if (sent > lock->proven_at)
+        lock->proven_at = sent;
 }
 
 void held_proof_answered(struct lock *lock, const struct session_event *event)
 {
     if (lock->phase != LOCK_HELD || session_rc_unknown(event->rc))
         return;
-    if (event->rc == ZNONODE || is_anothers(lock, event)) {
+    if (event->rc == ZNONODE)
         lose_deleted(lock);
-    } else if (event->rc != ZOK) {
+    else if (event->rc != ZOK)
         held_lose(lock, xasprintf("the ensemble refuses the proof of life: %s", zerror(event->rc)));
-    } else if (event->sent > lock->proven_at) {
-        lock->proven_at = event->sent;
-    }
+    else if (lock_knows_own(lock))
+        prove_at(lock, event->sent);
+    else
+        lock->checked_at = event->sent;
+}
+
+/* Behind the proof: whose znode has that name?  What is the own now was so then. */
+void held_proof_claimed(struct lock *lock, const struct session_event *event)
+{
+    if (lock->phase != LOCK_HELD || session_rc_unknown(event->rc))
+        return;
+    if (event->rc == ZNONODE || event->stat.ephemeralOwner != session_id(lock->session))
+        lose_deleted(lock);
+    else
+        prove_at(lock, lock->checked_at);
 }
 
 void held_own_watched(struct lock *lock, const struct session_event *event)
@@ -44,6 +56,8 @@ void held_own_watched(struct lock *lock, const struct session_event *event)
         lock->watch_own_at = clock_now(); /* sent once there is contact */
     else if (event->rc == ZNONODE)
         lose_deleted(lock);
+    else if (event->rc == ZOK)
+        lock_note_own(lock, event);
 }
 
 void held_own_changed(struct lock *lock, int watch_type)
@@ -71,11 +85,9 @@ void lock_prove(struct lock *lock)
 
     if (lock->phase != LOCK_HELD || !session_connected(lock->session))
         return;
-    /* A name without the GUID may be another's by now: the answer tells whose it is. */
-    if (!lock_knows_own(lock)) {
-        step_mark_held(lock, TAG_PROOF);
-        return;
-    }
     zoo_check_op_init(&op, lock->node, -1);
     session_multi(lock->session, lock_tag(lock, TAG_PROOF), &op, 1);
+    /* A name without the GUID may be another's by now. */
+    if (!lock_knows_own(lock))
+        session_exists(lock->session, lock_tag(lock, TAG_PROOF_OWN), lock->node);
 }

@@ -153,8 +153,10 @@ static void take_report(struct keeper *keeper, const struct guard_message *repor
 
 static void take_event(struct keeper *keeper, const struct session_event *event)
 {
-    if (keeper->locks)
+    if (keeper->locks) {
         lockset_handle(keeper->locks, event);
+        keeper_heed_revoke(keeper);
+    }
     if (keeper->outlook)
         outlook_handle(keeper->outlook, event);
     if (keeper->once)

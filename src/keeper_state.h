@@ -9,6 +9,7 @@
  *     keeper_reentry.c  the locks of other zkflocks around this one, and inside its command
  *     keeper_hold.c     the lock is held for a caller, in the place of a command
  *     keeper_once.c     --once-per, before and after the command
+ *     keeper_revoke.c   somebody asks for the lock
  *     keeper_run.c      the command under the lock
  */
 #ifndef ZKFLOCK_KEEPER_STATE_H
@@ -49,6 +50,7 @@ struct keeper {
     const struct hold *hold; /* the lock is held for a caller, and there is no command; NULL */
     bool announced;          /* the caller knows that it is held */
     bool released;           /* and does without it from now on */
+    bool revoked;            /* somebody asks for the lock; it has been said, and done */
     int ended_by;            /* the signal that ends zkflock before the command runs; 0: none */
     bool running;
     bool lost;
@@ -123,6 +125,9 @@ bool keeper_knows_queue(struct keeper *keeper);
 
 /* Who is ahead, as far as is known: "2 ahead, held for 3m12s by ci@runner7 pid 4711: make". */
 void keeper_describe_queue(const struct keeper *keeper, char *text, size_t size);
+
+/* Does, once, what follows from it that somebody asks for a lock.  In keeper_revoke.c. */
+void keeper_heed_revoke(struct keeper *keeper);
 
 /* What the command is told of its lock. */
 const char *keeper_node(const struct keeper *keeper);

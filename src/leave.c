@@ -78,6 +78,39 @@ void leave_because_rc(struct lock *lock, int rc, const char *what, const char *p
     }
 }
 
+/*
+ * The version that was read behind the last proof still holds while it is held: nobody else may
+ * have counted out or squared anything meanwhile.
+ */
+void leave_removed(struct lock *lock)
+{
+    const char *path = lock->path;
+    int rc = lock->rc[TAG_MULTI];
+
+    if (rc == ZOK || (rc == ZNONODE && lock->failed_op == 0 && lock->remove_tries > 1)) {
+        leave_done(lock); /* of several tries, one whose answer was lost may have done it */
+        return;
+    }
+    if (lock->failed_op > 1)
+        path = lock->others[lock->failed_op - 2].path;
+    lock->step = STEP_NONE;
+    if (rc == ZNOTEMPTY || rc == ZBADVERSION)
+        leave_because(lock, EXITCODE_BUSY, "not removed: somebody has just come to %s", path);
+    else if (rc == ZNONODE)
+        leave_because(lock, EXITCODE_BUSY, "not removed: somebody else has just deleted %s",
+                      lock->failed_op ? path : lock->node);
+    else
+        leave_because_rc(lock, rc, "delete", path);
+}
+
+void leave_uncertain(struct lock *lock)
+{
+    lock_forget_place(lock);
+    lock->step = STEP_NONE;
+    leave_because(lock, EXITCODE_UNREACHABLE,
+                  "the session expired: it is not known whether %s has been removed", lock->path);
+}
+
 void leave_version_read(struct lock *lock)
 {
     if (lock->rc[TAG_PARENT] == ZNONODE)

@@ -12,11 +12,14 @@
  *   idle  -> PROVE                    it went and only it was ahead  [predecessor_gone]
  *         -> LIST -> PROVE | WATCH    it went and more may be ahead
  *   PROVE -> HELD                     nobody vanished  [count_consider]
+ *         -> LIST -> PROVE            somebody has written to the own znode  [queue_proven]
  *         -> SETTLING -> PROVE        somebody did: the lease is waited out, once  [lock_tick]
  *         -> SQUARE -> HELD           then the vanished are counted out
  *         -> ADOPT  -> HELD           the same for a lock that zkflock did not make
  *   HELD  -> LOST                     own znode or session gone  [held_lose]
  *   any   -> LEAVE -> LEFT            counted out in one transaction  [leave_begin]
+ *   HELD  -> REMOVE -> LEFT           the lock goes with it, if nobody else is there  [lock_remove]
+ *                   -> LEAVE -> LEFT  somebody is
  *   SWEEP -> LEAVE -> SWEEP ... LEFT  for a process that died: until nothing is found
  *
  * If contact is lost before all answers are in, the outcome of the flight is unknown.  Once there
@@ -62,6 +65,7 @@ static const struct {
     [STEP_CLAIM] = {leave_claimed, step_claim},
     [STEP_END] = {NULL, leave_done},
     [STEP_LEAVE] = {leave_answered, leave_again},
+    [STEP_REMOVE] = {leave_removed, step_remove},
 };
 
 static void flight_landed(struct lock *lock)
@@ -88,6 +92,8 @@ static void session_expired(struct lock *lock)
     lock->retry = false;
     if (lock->phase == LOCK_HELD) {
         held_lose(lock, xstrdup("the ensemble has ended the session"));
+    } else if (lock->step == STEP_REMOVE) {
+        leave_uncertain(lock);
     } else if (lock->phase == LOCK_LEAVING) {
         lock->sweeping = false;
         leave_done(lock);
@@ -131,6 +137,13 @@ static void answered(struct lock *lock, const struct session_event *event)
     }
 }
 
+/* Of no further interest if it failed: what follows finds out why. */
+static void settling_told(struct lock *lock, const struct session_event *event)
+{
+    if (event->rc == ZOK && lock->node)
+        lock_note_own(lock, event);
+}
+
 static void take_reply(struct lock *lock, const struct session_event *event)
 {
     struct session_event own = *event;
@@ -140,8 +153,12 @@ static void take_reply(struct lock *lock, const struct session_event *event)
         return; /* another lock's */
     if (own.tag == TAG_PROOF)
         held_proof_answered(lock, &own);
+    else if (own.tag == TAG_PROOF_OWN)
+        held_proof_claimed(lock, &own);
     else if (own.tag == TAG_OWN_WATCH)
         held_own_watched(lock, &own);
+    else if (own.tag == TAG_SETTLING)
+        settling_told(lock, &own);
     else if (lock->pending > 0)
         answered(lock, &own);
 }
@@ -253,6 +270,15 @@ void lock_leave(struct lock *lock)
     leave_begin(lock);
 }
 
+void lock_remove(struct lock *lock, const struct lock_znode *others, size_t count)
+{
+    lock->others = others;
+    lock->others_len = count;
+    lock->leaving = true;
+    lock->phase = LOCK_LEAVING;
+    step_remove(lock);
+}
+
 enum lock_phase lock_phase(const struct lock *lock)
 {
     return lock->phase;
@@ -282,6 +308,11 @@ int64_t lock_ensemble_time(const struct lock *lock)
 int64_t lock_proven_at(const struct lock *lock)
 {
     return lock->proven_at;
+}
+
+const char *lock_revoked(const struct lock *lock)
+{
+    return lock->revoked ? lock->revoked_by : NULL;
 }
 
 const char *lock_guid(const struct lock *lock)

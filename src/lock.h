@@ -7,6 +7,7 @@
  *     until lock_phase() says what the caller waits for
  *     lock_prove() at intervals while it is held
  *     lock_leave(), at any time before or while it is held; events until LOCK_LEFT
+ *         or lock_remove(), while it is held
  *     lock_free()
  *
  * To stop half-way without lock_leave() is safe too: the znode goes with the session, and the next
@@ -90,6 +91,22 @@ void lock_prove(struct lock *lock);
 /* Gives the place in the queue back, or the lock.  Nothing happens on a second call. */
 void lock_leave(struct lock *lock);
 
+/* Another znode, in the state in which it was read. */
+struct lock_znode {
+    const char *path;
+    int32_t version;
+};
+
+/*
+ * Instead of lock_leave(), while an exclusive one is held: deletes the lock's znode with the own
+ * one, and in the same transaction, in their order, the others, count of them, LOCK_OTHERS_MAX at
+ * the most.  All or nothing: somebody else in the queue keeps the lock, as does a change to one of
+ * the others, which have to live as long as the lock.  LOCK_LEFT in the end; lock_failure() then
+ * says why nothing was deleted, if so.
+ */
+#define LOCK_OTHERS_MAX 3
+void lock_remove(struct lock *lock, const struct lock_znode *others, size_t count);
+
 enum lock_phase lock_phase(const struct lock *lock);
 
 /*
@@ -112,6 +129,12 @@ int64_t lock_ensemble_time(const struct lock *lock);
 
 /* While held: the time before the last proof that succeeded was sent; the lease runs from it. */
 int64_t lock_proven_at(const struct lock *lock);
+
+/*
+ * Who has asked for it to be given up, by the data of its znode, as contender_who() has it; NULL:
+ * nobody has.  Looked for while it is held, and known when it gets there.
+ */
+const char *lock_revoked(const struct lock *lock);
 
 /*
  * The lease of this lock, ns; the one asked for until the lock's own is known, which is so in

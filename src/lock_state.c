@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "revocation.h"
 #include "xalloc.h"
 
 /* Commands that end sooner need not pay for the watch. */
@@ -30,8 +31,18 @@ void lock_forget_place(struct lock *lock)
     xreplace(&lock->node, NULL);
     xreplace(&lock->predecessor, NULL);
     lock->czxid = 0;
+    lock->revoked = false;
     lock->settled = false;
     lock->settled_at = CLOCK_NEVER;
+}
+
+void lock_note_own(struct lock *lock, const struct session_event *event)
+{
+    lock->czxid = event->stat.czxid;
+    lock->owner = event->stat.ephemeralOwner;
+    lock->version = event->stat.version;
+    if (!lock->revoked && event->data && lock->owner == session_id(lock->session))
+        lock->revoked = revocation_decode(event->data, event->data_len, lock->revoked_by);
 }
 
 void lock_start_over(struct lock *lock)

@@ -6,7 +6,7 @@
  *     permit.c       the same for a permit of a semaphore
  *     held.c         while it is held: proofs of life, and how it is lost
  *     count.c        may the command start? the departures that nobody counted
- *     leave.c        giving a place or the lock back, and giving up
+ *     leave.c        giving a place or the lock back, giving up, and removing the lock
  *     step.c         what each step asks of the ensemble
  *     flight.c       the answers to a step, gathered
  *     lock_state.c   what all of them do to the state
@@ -38,6 +38,7 @@ enum step {
     STEP_ADOPT,
     STEP_READ_VERSION, /* this and those below belong to leaving */
     STEP_LEAVE,
+    STEP_REMOVE,
     STEP_SWEEP,
     STEP_CLAIM,
     STEP_END,
@@ -57,7 +58,9 @@ enum tag {
     TAG_DELETE,
     TAG_COUNT,
     TAG_PROOF,     /* of no step, like */
-    TAG_OWN_WATCH, /* this */
+    TAG_PROOF_OWN, /* these */
+    TAG_OWN_WATCH,
+    TAG_SETTLING,
     TAG_LIMIT,
 };
 
@@ -92,6 +95,7 @@ struct lock {
     bool other_session; /* it was asked of a session that is no more */
     bool retry;         /* the step is to be taken again once there is contact */
     int rc[TAG_COUNT];
+    int failed_op;    /* of the last answer: which part of a multi its rc is of */
     int ancestor_rc;  /* the first trouble with one of the znodes above the lock's */
     int64_t sent;     /* when its first request was */
     int64_t received; /* when its last answer came */
@@ -116,6 +120,9 @@ struct lock {
     int64_t owner;      /* its session, as last read */
     int64_t ctime;      /* its time, ms since the epoch; 0: not known */
     int64_t created_at; /* and when that was by the own clock */
+    int32_t version;
+    bool revoked; /* somebody has asked for it to be given up */
+    char revoked_by[CONTENDER_WHO_SIZE];
 
     /* the queue */
     struct recipe_place place; /* its strings are gone; the rest holds */
@@ -135,8 +142,14 @@ struct lock {
     int64_t proof_sent; /* when the last write that names the own znode was sent */
     bool waited;        /* since the create, which then is no proof any more */
     int64_t proven_at;
+    int64_t checked_at;   /* as proven_at, but whose znode it was is not known yet */
     int64_t watch_own_at; /* CLOCK_NEVER: it is being watched */
     unsigned int leave_tries;
+
+    /* to be removed with the lock */
+    const struct lock_znode *others;
+    size_t others_len;
+    unsigned int remove_tries;
 
     enum exitcode failure;
     char *failure_text;
@@ -165,6 +178,12 @@ void lock_forget_place(struct lock *lock);
 /* Nothing that was is of use any more: LOCK_OUT. */
 void lock_start_over(struct lock *lock);
 
+/*
+ * Takes in what an answer tells of the own znode; its data, if the answer has it, may ask for the
+ * lock to be given up.
+ */
+void lock_note_own(struct lock *lock, const struct session_event *event);
+
 /* The last proof holds the lock. */
 void lock_enter_held(struct lock *lock);
 
@@ -182,7 +201,7 @@ void step_join(struct lock *lock);
 /* After a create whose answer was lost: lists behind a sync, reads the parent. */
 void step_find(struct lock *lock);
 
-/* Lists, reads the parent, looks at the own znode. */
+/* Lists, reads the parent, reads the own znode. */
 void step_list(struct lock *lock);
 
 /* Reads the predecessor and watches it. */
@@ -194,8 +213,8 @@ void step_verify(struct lock *lock);
 /* Marks the own znode as held, a committed write; then reads the parent. */
 void step_prove(struct lock *lock);
 
-/* The write alone, of no step. */
-void step_mark_held(struct lock *lock, enum tag tag);
+/* Writes into the own znode that a vanished holder is waited for, so long, ns; of no step. */
+void step_tell_settling(struct lock *lock, int64_t settling);
 
 /* Counts out vanished contenders, LOCK_SQUARE_MAX at the most, if nothing has changed. */
 void step_square(struct lock *lock, uint32_t count);
@@ -218,7 +237,10 @@ void step_count(struct lock *lock);
 /* Deletes the own znode, counted where there is a record to count in. */
 void step_leave(struct lock *lock);
 
-/* The same, to queue up again: unfair, and others were found. */
+/* Deletes it together with the lock's znode and the others, if nobody has left or come. */
+void step_remove(struct lock *lock);
+
+/* The same as step_leave(), to queue up again: unfair, and others were found. */
 void step_back_off(struct lock *lock);
 
 /* ---- queue.c: what follows each step, and how JOIN and FIND are taken again ---- */
@@ -246,6 +268,7 @@ void queue_predecessor_changed(struct lock *lock, int watch_type);
 
 /* Answers to what lock_prove() and held_tick() sent; the watch on the own znode has fired. */
 void held_proof_answered(struct lock *lock, const struct session_event *event);
+void held_proof_claimed(struct lock *lock, const struct session_event *event);
 void held_own_watched(struct lock *lock, const struct session_event *event);
 void held_own_changed(struct lock *lock, int watch_type);
 
@@ -299,6 +322,10 @@ void leave_done(struct lock *lock);
 void leave_version_read(struct lock *lock);
 void leave_swept(struct lock *lock);
 void leave_claimed(struct lock *lock);
+
+/* REMOVE was answered; or will not be, because the session expired. */
+void leave_removed(struct lock *lock);
+void leave_uncertain(struct lock *lock);
 
 /* LEAVE was not carried out, or nobody knows. */
 void leave_again(struct lock *lock);

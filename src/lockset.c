@@ -191,6 +191,19 @@ enum exitcode lockset_failure(const struct lockset *set, const char **message)
     return failure;
 }
 
+const char *lockset_revoked(const struct lockset *set, const char **lock)
+{
+    const char *who = NULL;
+
+    for (size_t i = 0; i < set->count && !who; i++) {
+        if (!is_kept(set, i))
+            continue;
+        who = lock_revoked(set->locks[i]);
+        *lock = set->items[i].lock;
+    }
+    return who;
+}
+
 /* The least that the locks that have to stay held say. */
 static int64_t least(const struct lockset *set, int64_t (*of)(const struct lock *lock))
 {

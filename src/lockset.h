@@ -36,6 +36,12 @@ void lockset_leave(struct lockset *set);
 enum lock_phase lockset_phase(const struct lockset *set);
 enum exitcode lockset_failure(const struct lockset *set, const char **message);
 
+/*
+ * Who has asked for one of the locks to be given up, and which that is, as the user knows it; as
+ * lock_revoked() for those that have to stay held.
+ */
+const char *lockset_revoked(const struct lockset *set, const char **lock);
+
 /* While held: the oldest of the last proofs. */
 int64_t lockset_proven_at(const struct lockset *set);
 

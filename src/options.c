@@ -327,6 +327,13 @@ char *options_path(const struct options *options, const char *name)
     return together_path(&options->settings, name);
 }
 
+int64_t options_asked_wait(const struct options *options, int64_t otherwise)
+{
+    const struct setting *wait = settings_find(&options->settings, 'w', options->name);
+
+    return wait && wait->level == SETTINGS_COMMAND_LINE ? options->wait : otherwise;
+}
+
 void options_release(struct options *options)
 {
     free(options->lock);

@@ -75,6 +75,12 @@ int options_parse(struct options *options, int argc, char **argv, bool *done);
  */
 char *options_path(const struct options *options, const char *name);
 
+/*
+ * The time of -w or -n, where it stands on the command line; else otherwise.  For what is not a
+ * run: what the config files say is meant for those.
+ */
+int64_t options_asked_wait(const struct options *options, int64_t otherwise);
+
 void options_release(struct options *options);
 
 #endif

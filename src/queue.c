@@ -49,6 +49,7 @@ void queue_backed_off(struct lock *lock)
     } else if (rc == ZOK || rc == ZNONODE) {
         xreplace(&lock->node, NULL);
         lock->czxid = 0;
+        lock->revoked = false;
         queue_up(lock);
     } else {
         leave_because_rc(lock, rc, "delete", lock->node);
@@ -222,10 +223,20 @@ static bool own_is_gone(const struct lock *lock)
            (lock->rc[TAG_OWN] == ZOK && lock->owner != session_id(lock->session));
 }
 
+/* Written to by somebody, or by this process, and the answer was lost: reads it, for the version.
+ */
+static void read_own_again(struct lock *lock)
+{
+    lock->waited = true;
+    step_list(lock);
+}
+
 void queue_proven(struct lock *lock)
 {
     if (own_is_gone(lock))
         rejoin(lock, "the own znode was deleted by somebody");
+    else if (lock->rc[TAG_OWN] == ZBADVERSION)
+        read_own_again(lock);
     else if (lock->rc[TAG_OWN] != ZOK)
         leave_because_rc(lock, lock->rc[TAG_OWN], "write to", lock->node);
     else if (lock->rc[TAG_PARENT] != ZOK)

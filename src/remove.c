@@ -1,9 +1,274 @@
+/*
+ * A lock is removed by one who holds it, so that nobody else does, in one transaction that fails if
+ * anybody else is in the queue.  Of a semaphore it is the lock under which permits are taken: while
+ * it is held nobody takes one.
+ *
+ *   look           refuses what is known to be used, without a place in the queue  [look]
+ *   acquire        the rest of the rule: first, and nobody vanished                [acquire]
+ *   look again     at what goes with it, the leases and the note                   [remove_gather]
+ *   remove
+ */
 #include "remove.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "contender.h"
+#include "describe.h"
 #include "exitcode.h"
+#include "lock.h"
+#include "note.h"
+#include "remove_state.h"
+#include "survey.h"
+#include "xalloc.h"
+
+/* How long to wait for word on who is ahead, and to give the place back. */
+#define LOOK_PATIENCE CLOCK_S
+#define GIVE_BACK_PATIENCE (5 * CLOCK_S)
+
+bool remove_stop(struct removal *removal, int status)
+{
+    removal->status = status;
+    return false;
+}
+
+/* ---- who is there ---- */
+
+bool remove_refuse_used(struct removal *removal, size_t others, const char *who)
+{
+    const char *lock = removal->options->lock;
+
+    if (others == 1)
+        log_notice("%s is not removed: it is in use, by %s", lock, who);
+    else
+        log_notice("%s is not removed: %zu are there, the first of them %s", lock, others, who);
+    return remove_stop(removal, EXITCODE_BUSY);
+}
+
+bool remove_refuse_unsettled(struct removal *removal, bool vanished, int64_t lease)
+{
+    char span[CLOCK_FORMAT_SIZE];
+
+    log_notice("%s is not removed: %s, and its command may run for a lease, %s; -w %" PRId64
+               " waits for that",
+               removal->options->lock,
+               vanished ? "a holder vanished" : "it is not known who held it before",
+               clock_format(lease, span), lease / CLOCK_S + 1);
+    return remove_stop(removal, EXITCODE_BUSY);
+}
+
+static bool look(struct removal *removal)
+{
+    const struct options *options = removal->options;
+    struct view view;
+    char who[DESCRIBE_SIZE];
+    bool going_on = false;
+
+    removal->status = survey_lock(&removal->admin, options->lock, &view);
+    if (removal->status)
+        return false;
+    removal->semaphore = view.kind_known && view.kind == CONTENDER_PERMIT;
+    if (!view.readable) {
+        log_error("not permitted to read %s", options->lock);
+        remove_stop(removal, EXITCODE_NOPERM);
+    } else if (!view.exists) {
+        log_notice("%s does not exist: there is nothing to remove", options->lock);
+        remove_stop(removal, EXITCODE_BUSY);
+    } else if (removal->wait_until > clock_now()) {
+        going_on = true;
+    } else if (view.len) {
+        remove_refuse_used(removal, view.len, describe_contender(&view.contenders[0], who));
+    } else if (view.vanished) {
+        remove_refuse_unsettled(removal, true, view.lease_ms * CLOCK_MS);
+    } else {
+        going_on = true;
+    }
+    view_release(&view);
+    return going_on;
+}
+
+/* Takes what comes until the deadline; returns false if that was the end of it. */
+bool remove_pump(struct removal *removal, int64_t deadline)
+{
+    struct session_event event;
+
+    if (removal->lock)
+        deadline = clock_earlier(deadline, lock_tick(removal->lock));
+    switch (admin_next(&removal->admin, deadline, &event)) {
+    case ADMIN_EVENT:
+        if (removal->lock)
+            lock_handle(removal->lock, &event);
+        if (event.type == SESSION_REPLY)
+            remove_take_reply(removal, &event);
+        break;
+    case ADMIN_ENDED:
+        return remove_stop(removal, admin_ended(&removal->admin));
+    default:
+        break;
+    }
+    return true;
+}
+
+/* ---- holding it ---- */
+
+static void join(struct removal *removal)
+{
+    const struct options *options = removal->options;
+    const struct lock_terms terms = {
+        .lease = options->lease ? options->lease : LEASE_DEFAULT,
+        /* As for runs, see plan.c: who vanished under a semaphore's lock is waited for elsewhere.
+         */
+        .delay = removal->semaphore ? 0 : LEASE_OWN_DELAY,
+        .kind = NAMING_MUTEX,
+        .above = removal->semaphore ? options->lock : NULL,
+    };
+
+    removal->lock = lock_new(removal->admin.session, 0, removal->queue, &terms);
+}
+
+/* Until when the ensemble has to say something. */
+static int64_t contact_deadline(const struct removal *removal, int64_t joining_since)
+{
+    const struct session *session = removal->admin.session;
+    int64_t timeout = session_timeout_ms(session) * CLOCK_MS;
+    int64_t limit = removal->options->connect_timeout;
+
+    if (!session_connected(session))
+        return clock_add(session_disconnected_since(session), limit > timeout ? limit : timeout);
+    return lock_phase(removal->lock) == LOCK_JOINING ? clock_add(joining_since, limit)
+                                                     : CLOCK_NEVER;
+}
+
+static bool refuse_behind_others(struct removal *removal)
+{
+    const char *who = lock_predecessor(removal->lock);
+
+    return remove_refuse_used(removal, lock_ahead(removal->lock),
+                              who && *who ? who : "another client");
+}
+
+static bool failed(struct removal *removal)
+{
+    const char *why;
+    enum exitcode status = lock_failure(removal->lock, &why);
+
+    if (!status)
+        return remove_stop(removal, admin_silent(&removal->admin)); /* the session expired */
+    if (status == EXITCODE_BUSY)
+        log_notice("%s", why);
+    else
+        log_error("%s", why);
+    return remove_stop(removal, (int)status);
+}
+
+/* Waits until the lock is held; -n and -w limit all of it. */
+static bool acquire(struct removal *removal)
+{
+    int64_t joining_since = clock_now();
+    const struct lock *lock = removal->lock;
+
+    for (;;) {
+        enum lock_phase phase = lock_phase(lock);
+        int64_t deadline = contact_deadline(removal, joining_since);
+        int64_t now = clock_now();
+
+        if (now >= deadline)
+            return remove_stop(removal, admin_silent(&removal->admin));
+        switch (phase) {
+        case LOCK_HELD:
+            return true;
+        case LOCK_LEFT:
+        case LOCK_LOST:
+        case LOCK_OUT:
+            return failed(removal);
+        case LOCK_WAITING:
+            deadline = clock_earlier(deadline, removal->wait_until);
+            if (now >= deadline) {
+                deadline = clock_add(deadline, LOOK_PATIENCE);
+                if (now >= deadline || lock_predecessor(lock))
+                    return refuse_behind_others(removal);
+            }
+            break;
+        case LOCK_SETTLING:
+            if (now >= removal->wait_until)
+                return remove_refuse_unsettled(removal, false, lock_lease(lock));
+            deadline = clock_earlier(deadline, removal->wait_until);
+            break;
+        default:
+            break;
+        }
+        if (phase != LOCK_JOINING)
+            joining_since = now;
+        if (!remove_pump(removal, deadline))
+            return false;
+    }
+}
+
+/* Gives the place back, also where a signal ends the wait. */
+static void leave(struct removal *removal)
+{
+    int64_t deadline = clock_now() + GIVE_BACK_PATIENCE;
+
+    removal->admin.ended_by = 0;
+    lock_leave(removal->lock);
+    while (lock_phase(removal->lock) == LOCK_LEAVING && clock_now() < deadline &&
+           session_alive(removal->admin.session))
+        if (!remove_pump(removal, deadline))
+            removal->admin.ended_by = 0;
+}
+
+static bool remove_all(struct removal *removal)
+{
+    const char *lock = removal->options->lock;
+    const char *why;
+
+    if (lock_phase(removal->lock) != LOCK_HELD)
+        return failed(removal);
+    lock_remove(removal->lock, removal->others, removal->others_len);
+    while (lock_phase(removal->lock) != LOCK_LEFT) {
+        int64_t deadline = contact_deadline(removal, 0);
+
+        if (clock_now() >= deadline)
+            return remove_stop(removal, admin_silent(&removal->admin));
+        if (!remove_pump(removal, deadline))
+            removal->admin.ended_by = 0; /* it is done in a moment */
+    }
+    removal->status = 0;
+    if (lock_failure(removal->lock, &why))
+        return failed(removal);
+    if (remove_has_note(removal))
+        log_notice("removed %s, and with it the time of its last success, %s", lock, removal->note);
+    else
+        log_notice("removed %s", lock);
+    return true;
+}
 
 int remove_lock(const struct options *options)
 {
-    log_error("%s is not there yet", action_name(options));
-    return EXITCODE_INTERNAL;
+    char *self[] = {(char *)"zkflock", (char *)"--remove", (char *)options->name, NULL};
+    struct removal removal = {.options = options};
+
+    contender_introduce(self);
+    removal.wait_until = clock_add(clock_now(), options_asked_wait(options, 0));
+    removal.status = admin_start(&removal.admin, options);
+    if (removal.status || !look(&removal))
+        goto end;
+    removal.note = note_path(options->lock);
+    removal.leases = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LEASES);
+    removal.queue = removal.semaphore ? xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LOCKS)
+                                      : xstrdup(options->lock);
+    if (!remove_check_nested(&removal))
+        goto end;
+    join(&removal);
+    if (!acquire(&removal) || !remove_gather(&removal) || !remove_all(&removal))
+        leave(&removal);
+end:
+    admin_end(&removal.admin);
+    lock_free(removal.lock);
+    free(removal.queue);
+    free(removal.leases);
+    free(removal.note);
+    free(removal.nested_name);
+    return removal.status;
 }

@@ -134,7 +134,13 @@ void session_get(struct session *session, int tag, const char *path, enum sessio
 void session_get_children(struct session *session, int tag, const char *path,
                           enum session_watch watch);
 void session_exists(struct session *session, int tag, const char *path);
-void session_set(struct session *session, int tag, const char *path, const char *data);
+/* The same with a watch, for one that is not there too: it fires when the znode is made. */
+void session_await(struct session *session, int tag, const char *path);
+
+/* Only if the znode's version is this one; -1: whatever it is. */
+void session_set(struct session *session, int tag, const char *path, const char *data,
+                 int32_t version);
+
 void session_delete(struct session *session, int tag, const char *path);
 void session_sync(struct session *session, int tag, const char *path);
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "clock.h"
 #include "contender.h"
 #include "xalloc.h"
 
@@ -25,16 +26,27 @@ void step_make_parents(struct lock *lock)
     session_create(lock->session, lock_tag(lock, TAG_ANCESTOR), lock->path, text, ZOO_PERSISTENT);
 }
 
-static bool is_shared(const struct lock *lock)
+/* What the own znode is to say, to be freed; settling_ms: see struct contender_terms. */
+static char *own_data(const struct lock *lock, enum contender_state state, int64_t settling_ms)
 {
-    return lock->terms.kind == NAMING_READER;
+    static const enum contender_kind kinds[] = {
+        [NAMING_MUTEX] = CONTENDER_EXCLUSIVE, [NAMING_WRITER] = CONTENDER_EXCLUSIVE,
+        [NAMING_READER] = CONTENDER_SHARED,   [NAMING_PERMIT] = CONTENDER_PERMIT,
+        [NAMING_UNFAIR] = CONTENDER_UNFAIR,
+    };
+    const struct contender_terms terms = {.kind = kinds[lock->terms.kind],
+                                          .permits = lock->terms.permits,
+                                          .lease_ms = lock->record.lease_ms,
+                                          .settling_ms = settling_ms};
+
+    return contender_encode(state, &terms);
 }
 
 void step_join(struct lock *lock)
 {
     char *name = naming_name(&lock->terms.naming, lock->terms.kind, lock->guid);
     char *own = xasprintf("%s/%s", lock->path, name);
-    char *data = contender_encode(CONTENDER_WAITING, is_shared(lock));
+    char *data = own_data(lock, CONTENDER_WAITING, 0);
 
     lock->phase = LOCK_JOINING;
     flight_take_off(lock, STEP_JOIN, lock->terms.above ? 3 : 2);
@@ -87,7 +99,7 @@ void step_list(struct lock *lock)
     session_get_children(lock->session, lock_tag(lock, TAG_CHILDREN), lock->path, SESSION_NO_WATCH);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
     /* Last, so that a znode of the same name but another's is not deleted with that version. */
-    session_exists(lock->session, lock_tag(lock, TAG_OWN), lock->node);
+    session_get(lock->session, lock_tag(lock, TAG_OWN), lock->node, SESSION_NO_WATCH);
 }
 
 /* The list is for its watch; the Stat that is read behind it is not older. */
@@ -115,19 +127,29 @@ void step_verify(struct lock *lock)
     session_multi(lock->session, lock_tag(lock, TAG_MULTI), &op, 1);
 }
 
+/* With the version, so that nothing is overwritten that somebody asks for. */
 void step_prove(struct lock *lock)
 {
+    char *data = own_data(lock, CONTENDER_HELD, 0);
+
     flight_take_off(lock, STEP_PROVE, 2);
     lock->proof_sent = lock->sent;
-    step_mark_held(lock, TAG_OWN);
+    session_set(lock->session, lock_tag(lock, TAG_OWN), lock->node, data, lock->version);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
+    free(data);
 }
 
-void step_mark_held(struct lock *lock, enum tag tag)
+/*
+ * The first line stays as it is: whoever waits behind goes by it.  The answer is not waited for: it
+ * is news for people, of which nothing depends but the version.
+ */
+void step_tell_settling(struct lock *lock, int64_t settling)
 {
-    char *data = contender_encode(CONTENDER_HELD, is_shared(lock));
+    /* PROVE, which marks it, is the only way here for one that has waited. */
+    enum contender_state state = lock->waited ? CONTENDER_HELD : CONTENDER_WAITING;
+    char *data = own_data(lock, state, settling / CLOCK_MS);
 
-    session_set(lock->session, lock_tag(lock, tag), lock->node, data);
+    session_set(lock->session, lock_tag(lock, TAG_SETTLING), lock->node, data, lock->version);
     free(data);
 }
 
@@ -195,6 +217,20 @@ static void delete_own(struct lock *lock, enum step step)
 void step_leave(struct lock *lock)
 {
     delete_own(lock, STEP_LEAVE);
+}
+
+void step_remove(struct lock *lock)
+{
+    zoo_op_t ops[2 + LOCK_OTHERS_MAX];
+    int count = 0;
+
+    lock->remove_tries++;
+    zoo_delete_op_init(&ops[count++], lock->node, -1);
+    zoo_delete_op_init(&ops[count++], lock->path, lock->census.version);
+    for (size_t i = 0; i < lock->others_len; i++)
+        zoo_delete_op_init(&ops[count++], lock->others[i].path, lock->others[i].version);
+    flight_take_off(lock, STEP_REMOVE, 1);
+    session_multi(lock->session, lock_tag(lock, TAG_MULTI), ops, count);
 }
 
 void step_back_off(struct lock *lock)

@@ -1,0 +1,70 @@
+#include "question.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+int question_terminal(void)
+{
+    int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
+
+    if (terminal >= 0 && tcgetpgrp(terminal) != getpgrp()) {
+        close(terminal); /* a job in the background that read would be stopped, or answered EIO */
+        return -1;
+    }
+    return terminal;
+}
+
+static void say(int terminal, const char *text)
+{
+    ssize_t written = write(terminal, text, strlen(text));
+
+    (void)written; /* a terminal that has gone gives no answer either */
+}
+
+/* A terminal gives whole lines. */
+static enum question_answer read_answer(int terminal)
+{
+    char line[16];
+    ssize_t len = read(terminal, line, sizeof(line) - 1);
+
+    if (len <= 0) {
+        say(terminal, "\n");
+        return QUESTION_NO;
+    }
+    line[len] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+    return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0 ? QUESTION_YES : QUESTION_NO;
+}
+
+enum question_answer question_ask(struct admin *admin, int terminal, const char *text)
+{
+    struct session_event event;
+
+    say(terminal, text);
+    for (;;) {
+        struct pollfd fds[] = {
+            {.fd = terminal, .events = POLLIN},
+            {.fd = admin->signal_fd, .events = POLLIN},
+            {.fd = session_fd(admin->session), .events = POLLIN},
+        };
+
+        poll(fds, 3, clock_poll_timeout(session_tick(admin->session)));
+        if (fds[0].revents)
+            return read_answer(terminal);
+        switch (admin_next(admin, 0, &event)) {
+        case ADMIN_ENDED:
+            say(terminal, "\n");
+            return QUESTION_ENDED;
+        case ADMIN_CONTINUED:
+            say(terminal, text);
+            break;
+        default:
+            break;
+        }
+    }
+}

@@ -1,0 +1,75 @@
+/*
+ * The inside of a removal, shared by the files that make it up:
+ *
+ *     remove.c         refuses, takes the lock, removes
+ *     remove_parts.c   what goes with the lock: the leases of a semaphore, the note
+ */
+#ifndef ZKFLOCK_REMOVE_STATE_H
+#define ZKFLOCK_REMOVE_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "admin.h"
+#include "lock.h"
+#include "recipe.h"
+#include "record.h"
+
+/* What is asked beside what the lock asks. */
+enum part { PART_CHILDREN, PART_NOTE, PART_LOCK, PART_LEASES, PART_COUNT };
+
+struct removal {
+    const struct options *options;
+    struct admin admin;
+    int64_t wait_until; /* for others, and for those that vanished */
+    int status;         /* to exit with, once something went wrong */
+
+    bool semaphore;
+    char *queue;  /* the lock to be held: the lock itself, or the one of a semaphore */
+    char *leases; /* of a semaphore */
+    char *note;
+    struct lock *lock; /* NULL: not joined yet */
+
+    /* the parts, as last read */
+    unsigned int pending;
+    bool unanswered;
+    int rc[PART_COUNT];
+    struct Stat stat[PART_COUNT];
+    size_t nested; /* children of the lock that are no contenders */
+    char *nested_name;
+    bool is_note; /* what stands where a note would */
+    bool has_record;
+    struct record record; /* of the leases */
+
+    struct lock_znode others[LOCK_OTHERS_MAX]; /* to be removed with the lock */
+    size_t others_len;
+};
+
+/* ---- remove.c; each that returns a bool returns whether to go on ---- */
+
+/* Sets the status and returns false. */
+bool remove_stop(struct removal *removal, int status);
+
+/* The same after saying why. */
+bool remove_refuse_used(struct removal *removal, size_t others, const char *who);
+bool remove_refuse_unsettled(struct removal *removal, bool vanished, int64_t lease);
+
+/* Takes what comes until the deadline. */
+bool remove_pump(struct removal *removal, int64_t deadline);
+
+/* ---- remove_parts.c ---- */
+
+/* Takes the answer to a question of the below. */
+void remove_take_reply(struct removal *removal, const struct session_event *event);
+
+/* Refuses a lock with others below it. */
+bool remove_check_nested(struct removal *removal);
+
+/* With the lock held: finds what goes with it, and refuses what may not go. */
+bool remove_gather(struct removal *removal);
+
+/* Whether there is a note among these. */
+bool remove_has_note(const struct removal *removal);
+
+#endif
