@@ -99,6 +99,8 @@ bool remove_pump(struct removal *removal, int64_t deadline)
     case ADMIN_EVENT:
         if (removal->lock)
             lock_handle(removal->lock, &event);
+        if (removal->outlook)
+            outlook_handle(removal->outlook, &event);
         if (event.type == SESSION_REPLY)
             remove_take_reply(removal, &event);
         break;
@@ -125,6 +127,7 @@ static void join(struct removal *removal)
     };
 
     removal->lock = lock_new(removal->admin.session, 0, removal->queue, &terms);
+    removal->outlook = outlook_new(removal->admin.session, lock_first_tag(1) + PART_COUNT);
 }
 
 /* Until when the ensemble has to say something. */
@@ -142,10 +145,9 @@ static int64_t contact_deadline(const struct removal *removal, int64_t joining_s
 
 static bool refuse_behind_others(struct removal *removal)
 {
-    const char *who = lock_predecessor(removal->lock);
+    const char *who = outlook_known(removal->outlook) ? outlook_holder(removal->outlook) : "";
 
-    return remove_refuse_used(removal, lock_ahead(removal->lock),
-                              who && *who ? who : "another client");
+    return remove_refuse_used(removal, lock_ahead(removal->lock), *who ? who : "another client");
 }
 
 static bool failed(struct removal *removal)
@@ -186,7 +188,8 @@ static bool acquire(struct removal *removal)
             deadline = clock_earlier(deadline, removal->wait_until);
             if (now >= deadline) {
                 deadline = clock_add(deadline, LOOK_PATIENCE);
-                if (now >= deadline || lock_predecessor(lock))
+                outlook_look(removal->outlook, removal->queue, lock_node(lock));
+                if (now >= deadline || outlook_known(removal->outlook))
                     return refuse_behind_others(removal);
             }
             break;
@@ -265,6 +268,7 @@ int remove_lock(const struct options *options)
         leave(&removal);
 end:
     admin_end(&removal.admin);
+    outlook_free(removal.outlook);
     lock_free(removal.lock);
     free(removal.queue);
     free(removal.leases);

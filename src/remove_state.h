@@ -13,6 +13,7 @@
 
 #include "admin.h"
 #include "lock.h"
+#include "outlook.h"
 #include "recipe.h"
 #include "record.h"
 
@@ -30,6 +31,7 @@ struct removal {
     char *leases; /* of a semaphore */
     char *note;
     struct lock *lock; /* NULL: not joined yet */
+    struct outlook *outlook;
 
     /* the parts, as last read */
     unsigned int pending;
