@@ -24,9 +24,10 @@ mandir ?= $(PREFIX)/share/man
 INSTALL ?= install
 
 CFLAGS ?= -O2 -g
-# Linked in, which makes starting faster; -lzookeeper_mt and -linih take the shared ones.
+# Linked in, which makes starting faster; -lzookeeper_mt, -linih and -ljansson take the shared ones.
 ZOOKEEPER_LIB ?= -l:libzookeeper_mt.a
 INIH_LIB ?= -l:libinih.a
+JANSSON_LIB ?= -l:libjansson.a
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wmissing-prototypes -Wstrict-prototypes \
 	-Wwrite-strings -Wvla -Wundef
 BUILD = build$(if $(SANITIZE),/sanitize)
@@ -40,8 +41,8 @@ all_ldflags = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 sources := $(sort $(wildcard src/*.c))
 objects := $(sources:src/%.c=$(BUILD)/%.o)
 # What the unit tests are linked with: everything that does no input or output.
-pure_objects := $(addprefix $(BUILD)/,clock.o contender.o lease.o lockname.o log.o naming.o note.o recipe.o \
-	record.o revocation.o servers.o settings.o status_line.o xalloc.o)
+pure_objects := $(addprefix $(BUILD)/,clock.o contender.o lease.o lockname.o log.o log_line.o log_syslog.o \
+	naming.o note.o recipe.o record.o revocation.o servers.o settings.o status_line.o xalloc.o)
 
 # Run in every recipe that needs more than a compiler; see tests/need.
 need = ./tests/need
@@ -50,7 +51,7 @@ need = ./tests/need
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
-	$(CC) $(all_cflags) $(all_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) -lpthread $(LDLIBS)
+	$(CC) $(all_cflags) $(all_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
 
 $(BUILD)/%.o: src/%.c $(BUILD)/flags
 	$(CC) $(all_cppflags) $(all_cflags) -MMD -MP -c -o $@ $<
@@ -63,7 +64,7 @@ $(BUILD)/flags: FORCE
 .PHONY: FORCE
 
 $(BUILD)/unit: tests/unit/unit.c $(pure_objects)
-	$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $^ -lpthread $(LDLIBS)
+	$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $^ $(JANSSON_LIB) -lpthread $(LDLIBS)
 
 $(BUILD)/bare: tests/bench/bare.c $(BUILD)/flags
 	$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $< -lzookeeper_mt -lpthread

@@ -34,6 +34,8 @@ const struct config_key config_keys[] = {
     {"retry-delay", OPT_RETRY_DELAY, false, "10s", true},
     {"conflict-exit-code", 'E', false, "1", true},
     {"log-level", KEY_LOG_LEVEL, false, "warning", true},
+    {"log-format", OPT_LOG_FORMAT, false, "text", true},
+    {"log-syslog", OPT_LOG_SYSLOG, false, "no", true},
     {NULL, 0, false, NULL, false},
 };
 

@@ -42,7 +42,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
     keeper->hook = hook;
     keeper->front = front;
     keeper->hold = command->hold;
-    keeper->started_at = clock_now();
+    keeper->begun_at = keeper->started_at = clock_now();
     keeper->tries_left = options->retries;
     keeper->items = plan_new(options, &keeper->items_len);
     keeper->legacy = legacy_new();
@@ -247,6 +247,20 @@ static void leave_queue(struct keeper *keeper)
         log_warning("no answer from the ensemble: %s could not be given back; it comes free when "
                     "the session expires, in %d s at the most",
                     keeper->options->lock, (session_timeout_ms(keeper->session) + 999) / 1000);
+    else if (lockset_phase(keeper->locks) == LOCK_LEFT && keeper->acquired_at && !keeper->ended_at)
+        keeper_tell_released(keeper);
+}
+
+static struct keeper_times times_of(const struct keeper *keeper)
+{
+    int64_t now = clock_now();
+    int64_t acquired_at = keeper->acquired_at;
+    int64_t ended_at = keeper->ended_at ? keeper->ended_at : now;
+
+    return (struct keeper_times){
+        .waited = (acquired_at ? acquired_at : now) - keeper->begun_at,
+        .held = acquired_at ? ended_at - acquired_at : KEEPER_NEVER_HELD,
+    };
 }
 
 static bool has_something_to_give_back(const struct keeper *keeper)
@@ -270,12 +284,13 @@ void keeper_hang_up(struct keeper *keeper)
     keeper->session = NULL;
 }
 
-int keeper_give_back(struct keeper *keeper)
+int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
 {
     int status = keeper->status;
 
     if (has_something_to_give_back(keeper))
         leave_queue(keeper);
+    *times = times_of(keeper);
     hook_tell(keeper->hook, HOOK_RELEASED);
     guard_dismiss(&keeper->guard);
     if (keeper->reentry)

@@ -18,6 +18,7 @@
 #define ZKFLOCK_KEEPER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "command.h"
 #include "front.h"
@@ -50,10 +51,18 @@ void keeper_run(struct keeper *keeper);
 /* Under --once-per, notes the run if it succeeded, or warns. */
 void keeper_note_success(struct keeper *keeper);
 
+/* How long a run waited for its lock, or in vain, and held it; ns. */
+struct keeper_times {
+    int64_t waited;
+    int64_t held; /* KEEPER_NEVER_HELD */
+};
+
+#define KEEPER_NEVER_HELD INT64_C(-1)
+
 /*
  * Gives back what there is, ends guard and session, in bounded time, and frees the keeper.  Returns
  * the status to exit with.
  */
-int keeper_give_back(struct keeper *keeper);
+int keeper_give_back(struct keeper *keeper, struct keeper_times *times);
 
 #endif

@@ -101,7 +101,6 @@ static bool await_lock(struct keeper *keeper)
 {
     int64_t give_up_at = clock_add(keeper->started_at, keeper->options->wait);
     int64_t joining_since = clock_now();
-    char span[CLOCK_FORMAT_SIZE];
     bool waiting = false;
 
     if (!keeper->locks)
@@ -153,8 +152,7 @@ static bool await_lock(struct keeper *keeper)
             joining_since = now;
         keeper_pump(keeper, deadline);
     }
-    log_info("holding %s as %s, waited %s", keeper->options->lock, keeper_node(keeper),
-             clock_format(clock_now() - keeper->started_at, span));
+    keeper_tell_acquired(keeper);
     return true;
 }
 

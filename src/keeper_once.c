@@ -3,8 +3,11 @@
  */
 #include "keeper_state.h"
 
+#include <stdlib.h>
+
 #include "clock.h"
 #include "log.h"
+#include "xalloc.h"
 
 /* How long to try to note a success, at the most, while others wait for the lock. */
 #define NOTE_PATIENCE (5 * CLOCK_S)
@@ -42,6 +45,15 @@ static enum exitcode failure(const struct keeper *keeper, const char **why)
                                                    : EXITCODE_UNREACHABLE;
 }
 
+static void tell_lost(struct keeper *keeper, const char *why)
+{
+    char *text = xasprintf("lost %s before %s was started: %s", keeper->options->lock,
+                           keeper->command->argv[0], why);
+
+    keeper_tell_lost(keeper, "gone", text);
+    free(text);
+}
+
 /* The command is not run; what is still to be answered is of no use. */
 static bool cannot_tell(struct keeper *keeper)
 {
@@ -55,8 +67,7 @@ static bool cannot_tell(struct keeper *keeper)
                   servers_text(options->servers), clock_format(options->connect_timeout, span),
                   options->lock);
     else if (status == EXITCODE_LOST)
-        log_error("lost %s before %s was started: %s", options->lock, keeper->command->argv[0],
-                  why);
+        tell_lost(keeper, why);
     else
         log_error("%s", why);
     return keeper_stop(keeper, (int)status);
@@ -87,9 +98,12 @@ static bool skip(struct keeper *keeper)
     char ago[CLOCK_FORMAT_SIZE];
     char period[CLOCK_FORMAT_SIZE];
 
-    log_info("skipped: the last successful run of %s began %s ago, --once-per %s",
-             keeper->options->lock, clock_format(once_ago(keeper->once), ago),
-             clock_format(keeper->options->once_per, period));
+    const struct log_field fields[] = {{"ago_s", LOG_SPAN, .number = once_ago(keeper->once)}, {0}};
+
+    log_event(LOG_SKIPPED, fields,
+              "skipped: the last successful run of %s began %s ago, --once-per %s",
+              keeper->options->lock, clock_format(once_ago(keeper->once), ago),
+              clock_format(keeper->options->once_per, period));
     hook_tell(keeper->hook, HOOK_SKIPPED);
     return keeper_stop(keeper, keeper->options->skip_status);
 }

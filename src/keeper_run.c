@@ -16,6 +16,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -23,6 +24,7 @@
 #include "clock.h"
 #include "log.h"
 #include "tree.h"
+#include "xalloc.h"
 
 /* Why the command is being ended; RUNNING: it is not.  Up to ZNODE_GONE the lock is lost. */
 enum reason {
@@ -38,6 +40,7 @@ struct run {
     struct keeper *keeper;
     int64_t sent_end; /* the end of the lease as told to the guard */
     int64_t next_proof;
+    int64_t news_at; /* when a proof that is not answered is told of */
     enum reason reason;
     bool lingering; /* others use the lock after the command has ended */
     bool by_keeper; /* this process ends the tree */
@@ -70,6 +73,7 @@ static void prove(struct run *run)
         run->sent_end = lease_end(keeper);
         guard_extend(&keeper->guard, run->sent_end);
     }
+    run->news_at = run->reason == RUNNING ? keeper_tell_of_proofs(keeper) : CLOCK_NEVER;
 }
 
 /* ---- ending the command ---- */
@@ -175,17 +179,20 @@ static void say_what_was_done(const struct keeper *keeper, char *text, size_t si
 
 static void say_lost(const struct run *run)
 {
-    const struct keeper *keeper = run->keeper;
+    struct keeper *keeper = run->keeper;
     const char *why = NULL;
     char contact[96];
     char done[256];
+    char *text;
 
     if (run->reason == ZNODE_GONE)
         lockset_failure(keeper->locks, &why);
     else
         say_when_contact_was_lost(keeper, contact, sizeof(contact));
     say_what_was_done(keeper, done, sizeof(done));
-    log_error("lost %s: %s; %s", keeper->options->lock, why ? why : contact, done);
+    text = xasprintf("lost %s: %s; %s", keeper->options->lock, why ? why : contact, done);
+    keeper_tell_lost(keeper, run->reason == ZNODE_GONE ? "gone" : "contact", text);
+    free(text);
     hook_tell(keeper->hook, HOOK_LOST);
 }
 
@@ -307,7 +314,7 @@ static bool command_over(struct run *run)
 static int64_t next_due(const struct run *run)
 {
     const struct keeper *keeper = run->keeper;
-    int64_t due = run->next_proof;
+    int64_t due = clock_earlier(run->next_proof, run->news_at);
 
     if (run->reason == RUNNING)
         return clock_earlier(due, guard_due(keeper));
@@ -319,7 +326,7 @@ static void start(struct run *run)
     struct keeper *keeper = run->keeper;
 
     run->sent_end = keeper->guarded_until = lease_end(keeper);
-    run->next_proof = CLOCK_NEVER;
+    run->next_proof = run->news_at = CLOCK_NEVER;
     if (keeper->locks)
         run->next_proof = lockset_proven_at(keeper->locks) + keeper->lease.interval;
     else

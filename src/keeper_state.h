@@ -11,6 +11,7 @@
  *     keeper_once.c     --once-per, before and after the command
  *     keeper_revoke.c   somebody asks for the lock
  *     keeper_run.c      the command under the lock
+ *     keeper_tell.c     what is told of the lock in the log, with how long it took
  */
 #ifndef ZKFLOCK_KEEPER_STATE_H
 #define ZKFLOCK_KEEPER_STATE_H
@@ -36,6 +37,7 @@ struct keeper_wait {
     int64_t look_at; /* when to look at the queue again */
     size_t ahead;    /* as the lock had it at the last look */
     const struct lockset_item *item;
+    int64_t told_place; /* which znode it was told of, by its token */
     size_t told_ahead;
     char told_holder[CONTENDER_WHO_SIZE];
 };
@@ -44,7 +46,11 @@ struct keeper {
     const struct options *options;
     const struct command *command;
     struct hook *hook;
-    int64_t started_at; /* the try */
+    int64_t begun_at;
+    int64_t started_at;  /* the try */
+    int64_t acquired_at; /* 0: it was not */
+    int64_t ended_at;    /* when it was given back or lost; 0: it was not */
+    int64_t late_proof;  /* one that is told to be late: when it was due; 0: none is */
     int tries_left;
     struct front *front;
     const struct hold *hold; /* the lock is held for a caller, and there is no command; NULL */
@@ -138,6 +144,17 @@ void keeper_end_reentry(struct keeper *keeper);
 
 /* Takes in what the front has said, without waiting. */
 void keeper_hear_front(struct keeper *keeper);
+
+/* Events for the log; in keeper_tell.c, as are the next. */
+void keeper_tell_acquired(struct keeper *keeper);
+void keeper_tell_lost(struct keeper *keeper, const char *reason, const char *why);
+void keeper_tell_released(struct keeper *keeper);
+
+/*
+ * Tells if a proof of life is late, and when one is answered again; to be called at that time, and
+ * after each answer.  Returns when to call again.
+ */
+int64_t keeper_tell_of_proofs(struct keeper *keeper);
 
 /* Sets the status to exit with and returns false, for a phase to return. */
 bool keeper_stop(struct keeper *keeper, int status);

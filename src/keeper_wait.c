@@ -22,9 +22,15 @@
 #define LOOK_AGAIN (5 * CLOCK_S)
 #define LOOK_AGAIN_EACH (50 * CLOCK_MS)
 
+/* Whether lines of what happens go anywhere. */
+static bool tells_lines(const struct keeper *keeper)
+{
+    return log_get_level() >= LOG_LEVEL_INFO || keeper->options->log_syslog;
+}
+
 static bool at_terminal(const struct keeper *keeper)
 {
-    return log_get_level() >= LOG_LEVEL_WARNING &&
+    return log_get_level() >= LOG_LEVEL_WARNING && keeper->options->log_format == LOG_FORMAT_TEXT &&
            status_line_wanted(keeper->command->inherited.process_group);
 }
 
@@ -175,14 +181,24 @@ static void tell_change(struct keeper *keeper)
     char *lock;
 
     if (lock_phase(lockset_current(keeper->locks)) != LOCK_WAITING || !knows_holder(keeper) ||
-        (wait->told_ahead == ahead(keeper) &&
+        (wait->told_place == lock_token(lockset_current(keeper->locks)) &&
+         wait->told_ahead == ahead(keeper) &&
          strcmp(wait->told_holder, outlook_holder(keeper->outlook)) == 0))
         return;
+    wait->told_place = lock_token(lockset_current(keeper->locks));
     wait->told_ahead = ahead(keeper);
     snprintf(wait->told_holder, sizeof(wait->told_holder), "%s", outlook_holder(keeper->outlook));
     keeper_describe_queue(keeper, text, sizeof(text));
+
+    const struct log_field fields[] = {
+        {"path", LOG_TEXT, .text = lockset_current_item(keeper->locks)->lock},
+        {"position", LOG_NUMBER, .number = (int64_t)ahead(keeper) + 1},
+        {"holder", LOG_TEXT, .text = outlook_holder(keeper->outlook)},
+        {"holder_held_s", LOG_SPAN, .number = held_for(keeper)},
+        {0}};
+
     lock = waited_for(keeper);
-    log_info("waiting for %s: %s", lock, text);
+    log_event(LOG_QUEUED, fields, "waiting for %s: %s", lock, text);
     free(lock);
 }
 
@@ -193,7 +209,7 @@ int64_t keeper_tell_wait(struct keeper *keeper)
     bool terminal = at_terminal(keeper);
     int64_t now = clock_now();
 
-    if (!terminal && log_get_level() < LOG_LEVEL_INFO)
+    if (!terminal && !tells_lines(keeper))
         return CLOCK_NEVER;
     if (wait->since == 0)
         wait->since = now;
@@ -202,10 +218,10 @@ int64_t keeper_tell_wait(struct keeper *keeper)
     else if (wait->look_at == CLOCK_NEVER || now >= wait->look_at ||
              lock_ahead(lock) != wait->ahead || lockset_current_item(keeper->locks) != wait->item)
         look_again(keeper);
-    if (!terminal) {
+    if (tells_lines(keeper))
         tell_change(keeper);
+    if (!terminal)
         return wait->look_at;
-    }
     if (now < wait->since + QUIET)
         return wait->since + QUIET;
     show_status(keeper);

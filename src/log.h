@@ -1,18 +1,24 @@
 /*
- * Messages for the user, one line each, on stderr and never on stdout.
+ * Messages for the user, one line each, on stderr and if wanted in the system's log too, never on
+ * stdout.
  *
  * A message never holds anything up: where stderr is a pipe that nobody empties, the line is
- * dropped after a tenth of a second, because a lock must not be lost for want of a reader.
- * Control characters in what is printed come out as \xNN, so a hostile name cannot drive a
- * terminal.  Any thread may call these.
+ * dropped after a tenth of a second, because a lock must not be lost for want of a reader; the
+ * system's log is not waited for at all.  What cannot be printed comes out as \xNN, so a hostile
+ * name cannot drive a terminal.  Any thread may call these.
+ *
+ * Until log_open() lines are text and go to stderr alone.
  */
 #ifndef ZKFLOCK_LOG_H
 #define ZKFLOCK_LOG_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 enum log_level {
     LOG_LEVEL_ERROR,   /* why zkflock fails; -q leaves it */
     LOG_LEVEL_WARNING, /* silenced by -q */
-    LOG_LEVEL_INFO,    /* -v: what happens to the lock */
+    LOG_LEVEL_INFO,    /* -v: what happens to the lock; always told to the system's log */
     LOG_LEVEL_DEBUG,   /* -vv: what the ZooKeeper client library says */
 };
 
@@ -21,9 +27,22 @@ enum log_format {
     LOG_FORMAT_JSON,
 };
 
-/* Sets what is printed; before the first thread starts. */
-void log_set_level(enum log_level level);
+struct log_options {
+    enum log_level level; /* of what goes to stderr */
+    enum log_format format;
+    bool to_system;   /* to the system's log as well */
+    const char *lock; /* what lines are about, to stay; NULL: no lock */
+};
+
+/*
+ * Says where lines go and what they look like; before the first fork, so that all processes of a
+ * run know its session, and before the first thread.
+ */
+void log_open(const struct log_options *options);
 enum log_level log_get_level(void);
+
+/* From now on lines are about this session, in all processes of the run. */
+void log_set_session(int64_t id);
 
 /*
  * Names the place in a file that the messages are about, as FILE:LINE, and begins them with it;
@@ -37,5 +56,37 @@ void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* What the client library says, of this length. */
+void log_library(const char *text, int len);
+
+/*
+ * What happens to a lock, in the order in which it does.  Their names and fields in JSON are in
+ * the manual and stay as they are.
+ */
+enum log_event {
+    LOG_NO_EVENT,
+    LOG_CONNECTED,
+    LOG_QUEUED,
+    LOG_ACQUIRED,
+    LOG_PROOF_LATE,
+    LOG_PROOF_ANSWERED,
+    LOG_LOST, /* an error; the others are told at the level of log_info() */
+    LOG_RELEASED,
+    LOG_SKIPPED,
+    LOG_EXIT,
+};
+
+/* A field of an event, of which one member counts. */
+struct log_field {
+    const char *name; /* ends in _s for a span */
+    enum { LOG_END, LOG_TEXT, LOG_NUMBER, LOG_SPAN } type;
+    const char *text; /* NULL: the field is left out */
+    int64_t number;   /* LOG_SPAN: ns */
+};
+
+/* The fields end in one of type LOG_END, as {0} is; the rest is the line as text. */
+void log_event(enum log_event event, const struct log_field *fields, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "break.h"
+#include "clock.h"
 #include "command.h"
 #include "exitcode.h"
 #include "front.h"
@@ -39,7 +40,7 @@ static void fill_standard_descriptors(void)
 
 /* Takes the lock, runs the command, gives the lock back; returns the status to exit with. */
 static int run_under_lock(const struct options *options, const struct command *command,
-                          struct hook *hook, struct front *front)
+                          struct hook *hook, struct front *front, struct keeper_times *times)
 {
     struct keeper *keeper = keeper_start(options, command, hook, front);
 
@@ -47,12 +48,12 @@ static int run_under_lock(const struct options *options, const struct command *c
         return EXITCODE_OSERR;
     while (!(keeper_connect(keeper) && keeper_acquire(keeper)))
         if (!keeper_try_again(keeper))
-            return keeper_give_back(keeper);
+            return keeper_give_back(keeper, times);
     if (keeper_is_due(keeper)) {
         keeper_run(keeper);
         keeper_note_success(keeper);
     }
-    return keeper_give_back(keeper);
+    return keeper_give_back(keeper, times);
 }
 
 /* Finds out what the lock is for: a command, or a process that is there. */
@@ -68,12 +69,30 @@ static int find_use(const struct options *options, struct command *command, stru
     return status;
 }
 
+static void tell_exit(int status, const struct keeper_times *times)
+{
+    const bool waited = times->waited >= 0;
+    const bool held = times->held != KEEPER_NEVER_HELD;
+    const struct log_field fields[] = {
+        {"status", LOG_NUMBER, .number = status},
+        {"waited_s", waited ? LOG_SPAN : LOG_END, .number = times->waited},
+        {"held_s", held ? LOG_SPAN : LOG_END, .number = times->held},
+        {0}};
+    char a[CLOCK_FORMAT_SIZE];
+    char b[CLOCK_FORMAT_SIZE];
+
+    log_event(LOG_EXIT, fields, "exit %d%s%s%s%s", status, waited ? ": waited " : "",
+              waited ? clock_format(times->waited, a) : "", held ? ", held " : "",
+              held ? clock_format(times->held, b) : "");
+}
+
 static int run(const struct options *options)
 {
     struct command command = {.role = "command", .argv = options->command};
     struct hook hook;
     struct hold hold;
     struct front front;
+    struct keeper_times times = {.waited = -1, .held = KEEPER_NEVER_HELD};
     int status = (int)hook_find(&hook, options->hook);
 
     fill_standard_descriptors();
@@ -88,9 +107,10 @@ static int run(const struct options *options)
     }
     if (command.hold)
         hold_detach(command.hold, &front);
-    status = run_under_lock(options, &command, &hook, &front);
+    status = run_under_lock(options, &command, &hook, &front, &times);
     front_end(&front, status);
 done:
+    tell_exit(status, &times);
     hook_release(&hook);
     free(command.file);
     return status;

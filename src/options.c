@@ -280,6 +280,14 @@ static int take_config(struct options *options)
     return status;
 }
 
+static void open_log(const struct options *options)
+{
+    log_open(&(struct log_options){.level = options->log_level,
+                                   .format = options->log_format,
+                                   .to_system = options->log_syslog,
+                                   .lock = options->lock});
+}
+
 int options_parse(struct options *options, int argc, char **argv, bool *done)
 {
     int status = 0;
@@ -318,7 +326,8 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
         *done = true;
         status = show_config(options);
     }
-    log_set_level(options->log_level);
+    if (status == 0)
+        open_log(options);
     return status;
 }
 

@@ -5,7 +5,6 @@
  * to come free, and a release wakes one.
  */
 #include "lock_state.h"
-#include "log.h"
 
 static bool enough_left(const struct lock *lock)
 {

@@ -166,8 +166,7 @@ static int take_setting(struct options *options, const struct setting *setting)
     case OPT_LOG_FORMAT:
         return values_log_format(options, name, text);
     case OPT_LOG_SYSLOG:
-        options->log_syslog = true;
-        return 0;
+        return values_log_syslog(options, name, text);
     case OPT_SIGNAL:
         return values_signal(options, name, text);
     case OPT_TREE:

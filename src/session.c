@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -89,7 +91,7 @@ static void on_log(const char *message)
     const char *text = strstr(message, "ZOO_");
 
     text = text ? text : message;
-    log_debug("%.*s", (int)strcspn(text, "\n"), text);
+    log_library(text, (int)strcspn(text, "\n"));
 }
 
 /* ---- opening and closing ---- */
@@ -264,12 +266,43 @@ void session_note_disconnected(struct session *session)
     session->connected = false;
 }
 
+/* HOST:PORT of the server that the session is at; NULL if it has just left it. */
+static const char *name_server(const struct session *session, char *name, size_t size)
+{
+    struct sockaddr_storage server;
+    socklen_t len = sizeof(server);
+    char host[NI_MAXHOST];
+    char port[NI_MAXSERV];
+
+    if (!zookeeper_get_connected_host(session->handle, (struct sockaddr *)&server, &len) ||
+        getnameinfo((struct sockaddr *)&server, len, host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return NULL;
+    snprintf(name, size, server.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+    return name;
+}
+
+static void note_connected(struct session *session)
+{
+    char name[NI_MAXHOST + NI_MAXSERV];
+    const char *server = name_server(session, name, sizeof(name));
+    char span[CLOCK_FORMAT_SIZE];
+    int64_t took = clock_now() - session->disconnected_since;
+    const struct log_field fields[] = {
+        {"server", LOG_TEXT, .text = server}, {"took_s", LOG_SPAN, .number = took}, {0}};
+
+    session->connected = session->established = true;
+    log_set_session(session_id(session));
+    log_event(LOG_CONNECTED, fields, "connected to %s, took %s", server ? server : "a server",
+              clock_format(took, span));
+}
+
 /* Returns whether the owner is to hear of it. */
 static bool note(struct session *session, struct item *item)
 {
     switch (item->event.type) {
     case SESSION_CONNECTED:
-        session->connected = session->established = true;
+        note_connected(session);
         return true;
     case SESSION_DISCONNECTED:
     case SESSION_EXPIRED:

@@ -50,6 +50,8 @@ static char *value_text(const struct options *options, const struct setting *set
         return xstrdup(options->permits ? setting->text : kind_text(options));
     case KEY_LOG_LEVEL:
         return xstrdup(values_log_levels[options->log_level]);
+    case OPT_LOG_SYSLOG:
+        return xstrdup(options->log_syslog ? "yes" : "no");
     case OPT_WITH:
         return join_with(options);
     case 'w':

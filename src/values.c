@@ -139,6 +139,17 @@ int values_log_format(struct options *options, const char *name, const char *tex
     return 0;
 }
 
+/* Without a text it is the option of the command line. */
+int values_log_syslog(struct options *options, const char *name, const char *text)
+{
+    if (text && strcmp(text, "yes") != 0 && strcmp(text, "no") != 0) {
+        log_error("%s takes yes or no, not '%s'", name, text);
+        return EXITCODE_USAGE;
+    }
+    options->log_syslog = !text || *text == 'y';
+    return 0;
+}
+
 int values_kind(struct options *options, const char *name, const char *text)
 {
     if (strcmp(text, "exclusive") == 0) {

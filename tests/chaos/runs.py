@@ -124,7 +124,7 @@ class Run:
 
     def node(self) -> str:
         """Its znode, as -v tells."""
-        found = re.search(r"^zkflock: holding .* as (\S+), waited", self.messages(), re.M)
+        found = re.search(r"^zkflock\[.*\]: holding it as (\S+), waited", self.messages(), re.M)
         assert found, f"no znode named in: {self.messages()}"
         return found[1]
 

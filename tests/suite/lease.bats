@@ -63,8 +63,8 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   tree_is_dead
   close_path
   run -0 cat log
-  assert_line --regexp "^zkflock: lost $LOCK: no contact with the ensemble since [0-9:]{8}, for [0-9.]+ s; ./stubborn was sent SIGTERM, then killed\$"
-  assert_line --regexp "^zkflock: nothing of ./stubborn is left, [0-9]+ ms before the lease ended\$"
+  assert_line --regexp "^zkflock\[.*\]: lost $LOCK: no contact with the ensemble since [0-9:]{8}, for [0-9.]+ s; ./stubborn was sent SIGTERM, then killed\$"
+  assert_line --regexp "^zkflock\[.*\]: nothing of ./stubborn is left, [0-9]+ ms before the lease ended\$"
 }
 
 @test "an obedient command is ended by the first signal, and --signal chooses it" {

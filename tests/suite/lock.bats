@@ -171,7 +171,7 @@ armed() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq "$1" ]; }
   for name in $strangers; do zk "$ONE" create "$LOCK/$name"; done
   run -0 zkflock -v "$LOCK" echo ran
   assert_line ran
-  assert_line --regexp "^zkflock: $LOCK: 6 of its children are no contenders and are ignored: [^ ]+, \.\.\.\$"
+  assert_line --regexp "^zkflock\[.*\]: $LOCK: 6 of its children are no contenders and are ignored: [^ ]+, \.\.\.\$"
   assert_equal "$(grep -c ignored <<<"$output")" 1
   for name in $strangers; do zk "$ONE" delete "$LOCK/$name"; done
 }

@@ -43,7 +43,7 @@ own_node() { zk "$ONE" ls "$LOCK" | head -n 1; }
   run -9 zkflock --once-per 1h --skip-exit-code 9 "$LOCK" echo ran
   assert_output ""
   run -0 zkflock -v --once-per 1h "$LOCK" echo ran
-  assert_line --regexp "^zkflock: skipped: the last successful run of $LOCK began [0-9.]+ m?s ago, --once-per 1 h 0 m\$"
+  assert_line --regexp "^zkflock\[.*\]: skipped: the last successful run of $LOCK began [0-9.]+ m?s ago, --once-per 1 h 0 m\$"
   refute_line ran
   # The lock was given back each time, counted; without the option the job runs, and notes nothing.
   run -0 zk "$ONE" stat "$LOCK"

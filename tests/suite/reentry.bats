@@ -130,7 +130,7 @@ EOF
 @test "re-entry: what is not held around is taken beside it" {
   run -0 inside "$LOCK.a" zkflock -v --with "$LOCK.b" "$LOCK.a" \
     sh -c 'zkflock -n --no-reentry "$0" true; zkflock -n "$0" echo in' "$LOCK.b"
-  assert_line "zkflock: $LOCK.a is held by the zkflock around this one"
+  assert_line --partial "]: $LOCK.a is held by the zkflock around this one"
   assert_line --partial "zkflock: $LOCK.b is busy: 1 ahead, "
   assert_line in
 }

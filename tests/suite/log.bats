@@ -1,0 +1,497 @@
+# What is told of a run: as text, as JSON, in the system's log.
+
+load helper
+
+readonly JSON=(-v --log-format json)
+
+teardown() {
+  local left
+  [ -z "${path_pid:-}" ] || close_path
+  [ -z "${reader:-}" ] || end_reader
+  left=$(await_no_process 5) || fail "processes are left: $left" || return 1
+  left=$(zk "$ONE" leftovers 5) || fail "contenders are left: $left" || return 1
+}
+
+# A path to the server that can be cut, as in lease.bats.
+open_path() {
+  coproc PATHWAY { exec setsid proxy "$ONE" none 0 3>&-; }
+  path_pid=$PATHWAY_PID
+  read -r -u "${PATHWAY[0]}" port
+  VIA=127.0.0.1:$port
+}
+
+close_path() {
+  kill -CONT "$path_pid"
+  eval "exec ${PATHWAY[1]}>&-"
+  wait "$path_pid" || true
+  path_pid=
+}
+
+# told LOG LOCK: checks what every line of JSON has, and prints for each with an event its name,
+# the session's number of those met so far, and the other members as NAME=VALUE; times as numbers.
+told() {
+  python3 - "$@" <<'EOF'
+import datetime, json, re, sys
+
+sessions = []
+common = ["time", "level", "event", "source", "pid", "lock", "session", "message"]
+for line in open(sys.argv[1], encoding="utf-8"):
+    assert len(line.encode()) <= 4096, line
+    entry = json.loads(line)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", entry["time"]), line
+    assert datetime.datetime.fromisoformat(entry["time"][:-1] + "+00:00"), line
+    assert entry["level"] in ("error", "warning", "notice", "info", "debug"), line
+    assert entry["pid"] > 1 and entry["lock"] == sys.argv[2], line
+    assert entry["message"].isprintable(), line
+    assert entry.get("source", "zookeeper") == "zookeeper", line
+    if "session" in entry and entry["session"] not in sessions:
+        assert re.fullmatch("0x[0-9a-f]+", entry["session"]), line
+        sessions.append(entry["session"])
+    assert "session" in entry or not sessions, "no session: " + line
+    if "event" not in entry:
+        continue
+    number = "-" if "session" not in entry else str(sessions.index(entry["session"]))
+    members = []
+    for name, value in entry.items():
+        if name in common:
+            continue
+        if name.endswith("_s"):
+            assert isinstance(value, (int, float)) and 0 <= value < 1000, line
+            value = "T"
+        if name == "holder":
+            assert isinstance(value, str) and value, line
+            value = "T"
+        members.append(f"{name}={value}")
+    print(entry["event"], entry["level"], number, *members)
+EOF
+}
+
+# member LOG EVENT NAME: the value in the last line with that event; without one, of any line.
+member() {
+  python3 - "$@" <<'EOF'
+import json, sys
+
+entries = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]
+entries = [entry for entry in entries if entry.get("event", "") == sys.argv[2]]
+print(entries[-1].get(sys.argv[3]))
+EOF
+}
+
+# every_line LOG REGEX
+every_line() { [ -s "$1" ] && ! grep -Evq "$2" "$1"; }
+
+# ---- events ----
+
+@test "-v: what happens, a line each, with lock and session; the last has waited and held" {
+  hold "$LOCK" release
+  wait_in_line log "$LOCK" sleep 0.3
+  touch release
+  ends_with 0 "$holder"
+  ends_with 0 "$waiter"
+  node="$LOCK/_c_[0-9a-f]{32}-lock-0000000001"
+  span='[0-9.]+ m?s'
+  run -0 cat log
+  assert_equal "${#lines[@]}" 5
+  tag=${lines[0]%%: *}
+  assert_regex "$tag" "^zkflock\[$LOCK 0x[0-9a-f]+\]$"
+  assert_regex "${lines[0]#"$tag"}" "^: connected to $ONE, took $span\$"
+  assert_regex "${lines[1]#"$tag"}" "^: waiting for $LOCK: 1 ahead, held for [^ ]+ by "
+  assert_regex "${lines[2]#"$tag"}" "^: holding it as $node, waited $span\$"
+  assert_regex "${lines[3]#"$tag"}" "^: released, held $span\$"
+  assert_regex "${lines[4]#"$tag"}" "^: exit 0: waited $span, held $span\$"
+}
+
+@test "json: the same events, with their members" {
+  hold "$LOCK" release
+  background "${JSON[@]}" "$LOCK" sh -c 'echo "$ZKFLOCK_NODE $ZKFLOCK_TOKEN" >env; exit 3' 2>log
+  waiter=$!
+  eventually contains log queued
+  touch release
+  ends_with 0 "$holder"
+  ends_with 3 "$waiter"
+  read -r node token <env
+  run -0 told log "$LOCK"
+  assert_output "connected info 0 server=$ONE took_s=T
+queued info 0 path=$LOCK position=2 holder=T holder_held_s=T
+acquired info 0 node=$node token=$token waited_s=T
+released info 0 held_s=T
+exit info 0 status=3 waited_s=T held_s=T"
+}
+
+@test "json: the times are those of the run" {
+  run -0 --separate-stderr zkflock "${JSON[@]}" "$LOCK" sleep 0.5
+  assert_output ""
+  printf '%s\n' "$stderr" >log
+  run -0 told log "$LOCK"
+  run -0 python3 -c 'import sys; waited, held = map(float, sys.argv[1:]); sys.exit(not 0 < waited < 20 or not 0.5 <= held < 20)' \
+    "$(member log acquired waited_s)" "$(member log exit held_s)"
+  assert_equal "$(member log exit waited_s)" "$(member log acquired waited_s)"
+  assert_equal "$(member log exit held_s)" "$(member log released held_s)"
+}
+
+@test "json: lost, with the reason, and exit 75" {
+  background "${JSON[@]}" "$LOCK" sleep 1000 2>log
+  holder=$!
+  eventually contains log acquired
+  node=$(member log acquired node)
+  zk "$ONE" delete "$node"
+  ends_with 75 "$holder"
+  run -0 told log "$LOCK"
+  assert_output "connected info 0 server=$ONE took_s=T
+acquired info 0 node=$node token=$(member log acquired token) waited_s=T
+lost error 0 reason=gone proof_age_s=T held_s=T
+exit info 0 status=75 waited_s=T held_s=T"
+  assert_regex "$(member log lost message)" "^lost $LOCK: .*; sleep was ended by SIGTERM$"
+}
+
+@test "json: contact is lost for good: proof_late, then lost" {
+  open_path
+  background "${JSON[@]}" --lease 6 --session-timeout 4 -z "$VIA" "$LOCK" sleep 1000 2>log
+  holder=$!
+  eventually contains log acquired
+  kill -STOP "$path_pid"
+  ends_with 75 "$holder"
+  run -0 told log "$LOCK"
+  assert_line "proof_late info 0 late_s=T lease_left_s=T"
+  assert_line "lost error 0 reason=contact proof_age_s=T held_s=T"
+  refute_output --partial proof_answered
+  refute_output --partial released
+  # Once for the whole time.
+  assert_equal "$(grep -c proof_late log)" 1
+}
+
+@test "a server pauses for less than the lease: proof late, once, and answered" {
+  open_path
+  background -v --lease 60 --session-timeout 40 -z "$VIA" "$LOCK" sh -c 'until [ -e end ]; do sleep 0.05; done' 2>log
+  holder=$!
+  eventually contains log "holding"
+  kill -STOP "$path_pid"
+  PATIENCE=60 eventually contains log "proof late"
+  kill -CONT "$path_pid"
+  PATIENCE=60 eventually contains log "proof answered"
+  touch end
+  ends_with 0 "$holder"
+  run -0 cat log
+  assert_line --regexp "^zkflock\[$LOCK 0x[0-9a-f]+\]: proof late: no answer for [0-9.]+ s; the lease ends in 4[0-9](\.[0-9])? s$"
+  assert_line --regexp "^zkflock\[$LOCK 0x[0-9a-f]+\]: proof answered after [0-9.]+ s$"
+  assert_equal "$(grep -c 'proof late' log)" 1
+  assert_equal "$(grep -c 'proof answered' log)" 1
+}
+
+@test "json: busy, unreachable, not found and not due end with exit" {
+  hold "$LOCK" release
+  run -1 --separate-stderr zkflock "${JSON[@]}" -n "$LOCK" true
+  printf '%s\n' "$stderr" >log
+  run -0 told log "$LOCK"
+  assert_line --index 1 "exit info 0 status=1 waited_s=T"
+  assert_equal "$(member log "" level)" notice
+  touch release
+  ends_with 0 "$holder"
+  run -69 --separate-stderr zkflock "${JSON[@]}" -z 127.0.0.1:1 --connect-timeout 200ms "$LOCK" true
+  printf '%s\n' "$stderr" >log
+  run -0 told log "$LOCK"
+  assert_output "exit info - status=69 waited_s=T"
+  run -127 --separate-stderr zkflock "${JSON[@]}" "$LOCK" no-such-command
+  printf '%s\n' "$stderr" >log
+  run -0 told log "$LOCK"
+  assert_output "exit info - status=127"
+  zkflock --once-per 1h "$LOCK" true
+  run -0 --separate-stderr zkflock "${JSON[@]}" --once-per 1h "$LOCK" true
+  printf '%s\n' "$stderr" >log
+  run -0 told log "$LOCK"
+  assert_line "skipped info 0 ago_s=T"
+}
+
+@test "json: with further locks and permits the path of what is waited for" {
+  hold "$LOCK/b" release
+  background "${JSON[@]}" --with "$LOCK/b" "$LOCK/a" true 2>log
+  waiter=$!
+  eventually contains log queued
+  touch release
+  ends_with 0 "$holder"
+  ends_with 0 "$waiter"
+  run -0 told log "$LOCK/a"
+  assert_line "queued info 0 path=$LOCK/b position=2 holder=T holder_held_s=T"
+
+  background --permits 1 "$LOCK/s" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done'
+  holder=$!
+  eventually test -e held
+  background "${JSON[@]}" --permits 1 "$LOCK/s" true 2>log
+  waiter=$!
+  eventually contains log queued
+  touch go
+  ends_with 0 "$holder"
+  ends_with 0 "$waiter"
+  run -0 told log "$LOCK/s"
+  assert_line "queued info 0 path=$LOCK/s position=2 holder=T holder_held_s=T"
+}
+
+@test "json: the session expires in the queue: another connected, with the new session" {
+  open_path
+  hold "$LOCK" release
+  background "${JSON[@]}" --session-timeout 2 --connect-timeout 60 -z "$VIA" "$LOCK" true 2>log
+  waiter=$!
+  eventually contains log queued
+  kill -STOP "$path_pid"
+  zk "$ONE" await-count "$LOCK" 1
+  kill -CONT "$path_pid"
+  eventually sh -c '[ "$(grep -c queued log)" = 2 ]'
+  touch release
+  ends_with 0 "$holder"
+  ends_with 0 "$waiter"
+  run -0 told log "$LOCK"
+  assert_line "connected info 1 server=$VIA took_s=T"
+  assert_line "exit info 1 status=0 waited_s=T held_s=T"
+}
+
+@test "json: the keeper is killed: the guard's lines have lock and session too" {
+  background "${JSON[@]}" "$LOCK" sleep 1000 2>log
+  keeper=$!
+  eventually contains log acquired
+  session=$(member log acquired session)
+  kill -KILL "$keeper"
+  eventually contains log "the keeper was killed"
+  run -0 told log "$LOCK"
+  assert_equal "$(tail -1 log | python3 -c 'import json, sys; e = json.load(sys.stdin); print(e["session"], e["pid"] != '"$keeper"')')" \
+    "$session True"
+}
+
+@test "json: --hold goes on to tell when its caller has gone on, and a failing hook is told" {
+  run -0 --separate-stderr zkflock --log-format json --hook false "$LOCK" true
+  printf '%s\n' "$stderr" >log
+  run -0 told log "$LOCK"
+  assert_equal "$(member log "" level)" warning
+  assert_regex "$(member log "" session)" "^0x"
+  setsid sh -c 'zkflock -v --log-format json --hold "$1" 2>log; touch held; until [ -e end ]; do sleep 0.02; done' \
+    sh "$LOCK" 3>&- 4>&- &
+  eventually test -e held
+  touch end
+  eventually contains log '"exit"'
+  run -0 told log "$LOCK"
+  assert_line "released info 0 held_s=T"
+  assert_line --index 3 "exit info 0 status=0 waited_s=T held_s=T"
+}
+
+# ---- levels and formats ----
+
+@test "-vv: the library's lines are ours, in the one format" {
+  run -0 --separate-stderr zkflock -vv "$LOCK" true
+  assert_output ""
+  printf '%s\n' "$stderr" >log
+  every_line log "^zkflock\[$LOCK( 0x[0-9a-f]+)?\]: "
+  contains log "session establishment complete"
+  run -0 --separate-stderr zkflock -v "${JSON[@]}" "$LOCK" true
+  printf '%s\n' "$stderr" >log
+  run -0 told log "$LOCK"
+  run -0 grep '"source":"zookeeper"' log
+  assert_output --partial "session establishment complete"
+  refute_output --regexp '"level":"(info|warning|error)"'
+  run -0 --separate-stderr zkflock "${JSON[@]}" "$LOCK" true
+  refute [ -z "$stderr" ]
+  refute_regex "$stderr" zookeeper
+}
+
+@test "-q, and without -v: json has what text has" {
+  hold "$LOCK" release
+  for option in "" "-q"; do
+    # shellcheck disable=SC2086 # no word for the first one
+    run -1 zkflock $option -n --log-format json "$LOCK" true
+    assert_equal "${#lines[@]}" "$([ -n "$option" ] && echo 0 || echo 1)"
+  done
+  touch release
+  ends_with 0 "$holder"
+  run -0 zkflock --log-format json "$LOCK" true
+  assert_output ""
+  run -69 zkflock -q --log-format json -z 127.0.0.1:1 --connect-timeout 200ms "$LOCK" true
+  printf '%s\n' "$output" >log
+  told log "$LOCK"
+  assert_regex "$(member log "" message)" "^no server reachable at 127.0.0.1:1 "
+  assert_equal "$(member log "" level)" error
+}
+
+@test "json: wrong options remain text" {
+  run -64 zkflock --log-format json -w soon "$LOCK" true
+  assert_output "zkflock: -w takes a time such as 10, 0.5, 500ms or 5m, not 'soon'"
+  run -64 zkflock --log-format yaml "$LOCK" true
+  assert_output "zkflock: --log-format takes text or json, not 'yaml'"
+}
+
+@test "config files: log-format and log-syslog" {
+  printf '[zkflock]\nlog-level = info\nlog-format = json\n' >config
+  run -0 zkflock --config config "$LOCK" true
+  printf '%s\n' "$output" >log
+  run -0 told log "$LOCK"
+  assert_line --partial "exit info 0"
+  run -0 zkflock --config config --log-format text "$LOCK" true
+  assert_line --regexp "^zkflock\[.*exit 0"
+  printf '[zkflock]\nlog-syslog = yes\n' >config
+  run -0 zkflock --config config --show-config
+  assert_line --regexp '^log-syslog +"?= yes +# config:2$'
+  run -0 zkflock --log-syslog --show-config
+  assert_line --regexp '^log-syslog += yes +# command line$'
+  printf '[zkflock]\nlog-syslog = on\n' >config
+  run -78 zkflock --config config "$LOCK" true
+  assert_output "zkflock: config:2: log-syslog takes yes or no, not 'on'"
+}
+
+# ---- what others wrote ----
+
+@test "json: hostile names and bytes, and lines that are too long, stay valid and harmless" {
+  for name in $'./\e[31m\xff\xc2\x9b"\\\n' "./$(printf '"%.0s' {1..5000})" \
+    "./$(printf '\xf0\x9f\x94\x92%.0s' {1..2000})" "./$(printf '\xff%.0s' {1..5000})"; do
+    run ! zkflock --log-format json "$LOCK" "$name"
+    printf '%s\n' "$output" >log
+    assert_equal "${#lines[@]}" 1
+    run -0 told log "$LOCK"
+    run ! zkflock "$LOCK" "$name"
+    refute_regex "$output" '[[:cntrl:]]'
+    assert_equal "${#lines[@]}" 1
+  done
+  run -127 zkflock --log-format json "$LOCK" $'./\e[31m\xff\xc2\x9b"\\\n'
+  printf '%s\n' "$output" >log
+  assert_equal "$(member log "" message)" 'command not found: ./\x1b[31m\xff\xc2\x9b"\\x0a'
+
+  # Quotes, backslashes, other scripts, and so many of them that paths take all the room.
+  for lock in "$LOCK/\"quoted\" \\u0000 ключ 鍵" "$LOCK/$(printf '"%.0s' {1..950})"; do
+    run -0 --separate-stderr zkflock "${JSON[@]}" "$lock" true
+    printf '%s\n' "$stderr" >log
+    run -0 told log "$lock"
+    assert_line --partial "acquired info 0"
+    zkflock -v "$lock" true 2>log
+    every_line log '^zkflock\['
+  done
+
+  zk "$ONE" create "$LOCK/c" ""
+  zk "$ONE" create "$LOCK/c/\"x\\" ""
+  zk "$ONE" create "$LOCK/c/lock-0000000000" $'\e]0;own\a"\n}'
+  run -1 --separate-stderr zkflock "${JSON[@]}" -w 1 "$LOCK/c" true
+  printf '%s\n' "$stderr" >log
+  run -0 told log "$LOCK/c"
+  assert_line --partial "queued info 0"
+  zk "$ONE" delete "$LOCK/c/lock-0000000000"
+  zk "$ONE" delete "$LOCK/c/\"x\\"
+}
+
+@test "json: a stderr that nobody reads holds nothing up" {
+  mkfifo pipe
+  # Both ends are the test's own; then the pipe is filled.
+  exec 7<>pipe
+  python3 -c '
+import os
+os.set_blocking(7, False)
+try:
+    while True:
+        os.write(7, b"x")
+except BlockingIOError:
+    pass
+os.set_blocking(7, True)'
+  run -0 timeout 60 sh -c 'exec zkflock -vv --log-format json "$1" sh -c "echo ran" 2>&7' sh "$LOCK"
+  assert_output ran
+  exec 7>&-
+}
+
+# ---- the system's log ----
+
+# read_system_log FILE, or nothing: a reader of ./devlog; pid in $reader.  Without a FILE it reads
+# nothing, and its queue is full.
+read_system_log() {
+  python3 - "$@" 3>&- 4>&- <<'EOF' &
+import socket, sys, time
+
+server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+server.bind("devlog")
+if len(sys.argv) > 1:
+    with open(sys.argv[1], "ab", 0) as out:
+        while True:
+            out.write(server.recv(65536) + b"\n")
+client = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+client.setblocking(False)
+try:
+    while True:
+        client.sendto(b"x", "devlog")
+except BlockingIOError:
+    open("full", "w").close()
+time.sleep(1000)
+EOF
+  reader=$!
+}
+
+end_reader() {
+  kill "$reader"
+  wait "$reader" || true
+  reader=
+}
+
+# with_system_log ARG...: zkflock with ./devlog for /dev/log, if there is one, in mounts of its own.
+with_system_log() {
+  unshare -Urm sh -c '
+    mkdir -p dev && mount -t tmpfs none dev || exit
+    for name in null zero tty urandom; do
+      : >dev/$name && mount --bind /dev/$name dev/$name || exit
+    done
+    ln -s /proc/self/fd dev/fd
+    [ ! -e devlog ] || { : >dev/log && mount --bind devlog dev/log; } || exit
+    mount --rbind dev /dev && exec zkflock "$@"' sh "$@"
+}
+
+@test "--log-syslog: events with lock and session, whatever goes to stderr" {
+  read_system_log got
+  eventually test -e got
+  run -0 with_system_log --log-syslog "$LOCK" true
+  assert_output ""
+  eventually contains got "exit 0"
+  # 14: user, info.
+  head="<14>[A-Z][a-z]{2} [ 1-3][0-9] [0-9:]{8} zkflock\[[0-9]+\]: "
+  every_line got "^$head\[$LOCK 0x[0-9a-f]+\] "
+  run -0 cat got
+  assert_equal "${#lines[@]}" 4
+  assert_line --index 0 --partial "] connected to $ONE, took "
+  assert_line --index 1 --partial "] holding it as $LOCK/"
+  assert_line --index 2 --partial "] released, held "
+  assert_line --index 3 --partial "] exit 0: waited "
+
+  # A failure is there on both; under -q busy is not on stderr.
+  run -69 with_system_log --log-syslog -z 127.0.0.1:1 --connect-timeout 200ms "$LOCK" true
+  assert_output --regexp "^zkflock: no server reachable [^$]*"
+  eventually contains got "exit 69"
+  assert grep -Eq "^<11>.*: \[$LOCK\] no server reachable" got
+  hold "$LOCK" release
+  run -1 with_system_log -q -n --log-syslog "$LOCK" true
+  assert_output ""
+  eventually contains got "exit 1"
+  assert grep -Eq "^<13>.*: \[$LOCK 0x[0-9a-f]+\] $LOCK is busy" got
+  touch release
+  ends_with 0 "$holder"
+  refute grep -q "ZOO_" got
+  run -0 with_system_log -vv --log-syslog "$LOCK" true
+  eventually grep -q "<15>.*ZOO_INFO" got
+}
+
+@test "--log-syslog: json goes there as json" {
+  read_system_log got
+  eventually test -e got
+  run -0 with_system_log --log-syslog --log-format json "$LOCK" true
+  assert_output ""
+  eventually contains got '"exit"'
+  sed 's/^<14>.\{15\} zkflock\[[0-9]*\]: //' got >log
+  run -0 told log "$LOCK"
+  assert_line --partial "acquired info 0"
+  assert_line --index 3 "exit info 0 status=0 waited_s=T held_s=T"
+}
+
+@test "--log-syslog: without a system's log one warning, and the command runs" {
+  run -0 with_system_log --log-syslog "$LOCK" echo ran
+  assert_output "zkflock: warning: the system's log does not take messages (No such file or directory); some or all are missing there
+ran"
+  run -0 with_system_log -q --log-syslog "$LOCK" echo ran
+  assert_output ran
+}
+
+@test "--log-syslog: a system's log that does not read holds nothing up" {
+  read_system_log
+  eventually test -e full
+  run -0 timeout 60 bash -c "$(declare -f with_system_log)"'; with_system_log -v --log-syslog "$1" echo ran 2>log' bash "$LOCK"
+  assert_output ran
+  assert_equal "$(grep -c "does not take messages (it is not being read)" log)" 1
+  assert grep -q "exit 0: waited" log
+}
