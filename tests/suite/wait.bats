@@ -80,7 +80,7 @@ on_terminal() { # on_terminal WORDS...: what a person types who waits, on a term
   run -0 grep -c "waiting for" second.log
   assert_output 1
   run -0 cat second.log
-  assert_output --regexp "^zkflock[^ ]* [^ ]+\]: waiting for $LOCK: 2 ahead, held for [^ ]+ by ci@[^ ]+ pid $holder: sh -c "
+  assert_output --regexp "waiting for $LOCK: 2 ahead, held for [^ ]+ by ci@[^ ]+ pid $holder: sh -c "
   touch release
   eventually contains second.log "waiting for $LOCK: 1 ahead"
   touch done
