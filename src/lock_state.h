@@ -136,6 +136,7 @@ struct lock {
     int64_t proof_sent; /* when the last write that names the own znode was sent */
     bool waited;        /* since the create, which then is no proof any more */
     int64_t proven_at;
+    int64_t held_since;
     int64_t watch_own_at; /* CLOCK_NEVER: it is being watched */
     unsigned int leave_tries;
 
