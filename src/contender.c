@@ -74,7 +74,7 @@ char *contender_encode(enum contender_state state, const struct contender_terms 
 {
     char since[sizeof(((struct contender *)NULL)->since)] = "?";
     char permits[32] = "";
-    char settling[32] = "";
+    char settling[48] = "";
     time_t now = time(NULL);
     struct tm utc;
 

@@ -6,11 +6,16 @@
  *     since=2026-11-22T02:40:10Z kind=exclusive lease=15000ms version=0.1.0
  *
  * The first one is for those who wait: waiting or held, exclusive or shared.  Who finds a lock free
- * holds it without writing anew, and goes on as waiting.  The third one has since when that is so,
- * by the clock of the contender's host; kind, which is exclusive, shared, unfair or permit, and
- * then permits=N; the lease, as far as it is known to the contender; settling=TIMEms from when a
- * contender begins to wait so long for a holder that vanished; the version of zkflock.  Readers
- * skip the keys that they do not know.
+ * holds it without writing anew, and goes on as waiting.  The third one tells
+ *
+ *     since=TIME      since when that is so, by the clock of the contender's host
+ *     kind=KIND       exclusive, shared, unfair or permit
+ *     permits=N       of a semaphore: how many there are
+ *     lease=NUMBERms  as far as it is known to the contender
+ *     settling=NUMBERms  now begins to wait so long for a holder that vanished; left out if not
+ *     version=TEXT    of zkflock
+ *
+ * in any order and with others between them, which readers skip.
  *
  * Others may write there that they want the lock, see revocation.h.
  */
