@@ -79,7 +79,7 @@ $(BUILD)/chaos/clockshift.so: tests/chaos/clockshift.c $(BUILD)/flags
 	$(CC) $(all_cppflags) -std=gnu11 $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
 
 # The runtime that ZooKeeper needs brings the compiler along.
-$(BUILD)/interop/Contend.class: tests/interop/Contend.java tests/interop/classpath
+$(BUILD)/interop/%.class: tests/interop/%.java tests/interop/classpath
 	@mkdir -p $(@D)
 	java -m jdk.compiler/com.sun.tools.javac.Main -Xlint:all,-path -Werror \
 		-cp $$(cat tests/interop/classpath) -d $(@D) $<
@@ -93,7 +93,7 @@ demo:
 
 check:
 	@$(need) build zookeeper tests
-	@$(MAKE) --no-print-directory all $(BUILD)/unit $(BUILD)/interop/Contend.class \
+	@$(MAKE) --no-print-directory all $(BUILD)/unit $(BUILD)/interop/Contend.class $(BUILD)/interop/Revoke.class \
 		$(BUILD)/chaos/clockshift.so
 	@./tests/check $(BUILD)
 

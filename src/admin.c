@@ -122,8 +122,9 @@ enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session
             return ADMIN_ENDED;
         if (session_next_event(admin->session, event))
             return ADMIN_EVENT;
-        if (clock_now() >= deadline)
-            return ADMIN_TIMEOUT;
+
+        bool due = clock_now() >= deadline; /* what has come by then comes first */
+
         if (poll(fds, 3, clock_poll_timeout(clock_earlier(deadline, tick))) < 0)
             continue;
         if (fds[0].revents) {
@@ -131,10 +132,13 @@ enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session
 
             if (news != ADMIN_EVENT)
                 return news;
+            continue;
         }
         admin->also.revents = fds[2].revents;
         if (fds[2].revents)
             return ADMIN_READY;
+        if (due && !fds[1].revents)
+            return ADMIN_TIMEOUT;
     }
 }
 

@@ -1,0 +1,298 @@
+# --revoke and --break: a holder is asked, or made, to give its lock up.
+
+load helper
+
+# Without a terminal, whoever runs the tests; 124 if it does not end.
+step_in() { timeout 40 setsid -w zkflock "$@"; }
+
+# patient LOCK FILE ARG...: holds the lock with those options until it is asked, then cleans up and
+# exits with 7; pid in $holder.
+patient() {
+  local lock=$1 file=$2
+  shift 2
+  background "$@" "$lock" bash -c 'trap "echo cleaned >$0.cleaned; exit 7" TERM; echo $$ >$0.held
+    while :; do sleep 0.02; done' "$file" 2>"$file.log"
+  holder=$!
+  eventually test -s "$file.held"
+}
+
+# foreign NODE: an ephemeral znode that is nobody's zkflock, until the fifo "stay" is closed, which
+# is descriptor 5.
+foreign() {
+  mkfifo stay
+  zk "$ONE" create-kind ephemeral "$1" <stay >foreign 3>&- 4>&- &
+  exec 5>stay
+  eventually contains foreign made
+}
+
+java_client() {
+  timeout 60 java -Xshare:auto -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx128m \
+    -Dorg.slf4j.simpleLogger.defaultLogLevel=off -Djava.net.preferIPv4Stack=true \
+    -cp "$ZKFLOCK_BUILD/interop:$(cat "$TESTS_DIR/interop/classpath")" Revoke "$ONE" "$@"
+}
+
+only_node() { zk "$ONE" ls "$1" | head -n 1; }
+
+@test "--revoke: the command gets the signal, and the lock comes back cleanly" {
+  patient "$LOCK" a
+  wait_in_line log "$LOCK" touch ran
+  run -0 step_in --revoke --yes "$LOCK"
+  assert_output --regexp "^zkflock: $LOCK was given up after .*, by .*@.* pid [0-9]+: bash -c "
+  ends_with 7 "$holder"
+  assert_exist a.cleaned
+  # Nobody vanished, so that the next one starts at once.
+  ends_with 0 "$waiter"
+  assert_exist ran
+  refute contains log "vanished"
+  # It is said once what happens, and who asked.
+  assert_equal "$(grep -c "is sent SIGTERM: $LOCK is asked for by .* zkflock --revoke $LOCK" a.log)" 1
+}
+
+@test "--revoke: a command that is stopped hears it too, and --signal is what it hears" {
+  background --signal HUP "$LOCK" bash -c 'trap "exit 9" HUP; echo $$ >held; while :; do sleep 0.02; done'
+  holder=$!
+  eventually test -s held
+  kill -STOP "$(cat held)"
+  eventually in_state "$(cat held)" T
+  run -0 step_in --revoke --yes "$LOCK"
+  ends_with 9 "$holder"
+}
+
+@test "--revoke: who does not want to end is asked once, and holds on" {
+  background "$LOCK" bash -c 'trap "echo asked >>asked" TERM; touch held
+    until [ -e end ]; do sleep 0.02; done'
+  holder=$!
+  eventually test -e held
+  run -1 step_in --revoke --yes -w 0.5 "$LOCK"
+  assert_output --regexp "^zkflock: $LOCK is still held after 500 ms, by .*@.* pid [0-9]+: bash"
+  run -6 step_in --revoke --yes -w 0.5 -E 6 "$LOCK"
+  run -1 zkflock -n "$LOCK" true
+  assert_equal "$(cat asked)" asked
+  touch end
+  ends_with 0 "$holder"
+}
+
+@test "--revoke -n does not wait" {
+  patient "$LOCK" a
+  kill -STOP "$(children "$holder" lock-guard)"
+  run -0 step_in --revoke --yes -n "$LOCK"
+  assert_output --regexp "^zkflock: asked to give $LOCK up: .*@.* pid [0-9]+: bash -c "
+  kill -CONT "$(children "$holder" lock-guard)"
+  ends_with 7 "$holder"
+}
+
+@test "--revoke: all readers that hold it, and nobody who waits" {
+  patient "$LOCK" a -s
+  local first=$holder
+  patient "$LOCK" b -s
+  local second=$holder
+  wait_in_line writer -x "$LOCK" sh -c 'touch ran; until [ -e end ]; do sleep 0.02; done'
+  local writer=$waiter
+  wait_in_line reader -s "$LOCK" true
+  run -0 step_in --revoke --yes "$LOCK"
+  assert_equal "${#lines[@]}" 2
+  ends_with 7 "$first"
+  ends_with 7 "$second"
+  eventually test -e ran
+  refute contains writer "is asked for"
+  touch end
+  ends_with 0 "$writer"
+  ends_with 0 "$waiter"
+  refute contains reader "is asked for"
+}
+
+@test "--revoke: all permits that are taken, and nobody who waits" {
+  patient "$LOCK" a --permits 2
+  local first=$holder
+  patient "$LOCK" b --permits 2
+  local second=$holder
+  wait_in_line log --permits 2 "$LOCK" true
+  run -0 step_in --revoke --yes "$LOCK"
+  assert_equal "${#lines[@]}" 2
+  ends_with 7 "$first"
+  ends_with 7 "$second"
+  ends_with 0 "$waiter"
+  refute contains log "is asked for"
+}
+
+@test "--revoke: each lock of --with" {
+  patient "$LOCK/c" a --with "$LOCK/a" --with "$LOCK/b"
+  run -0 step_in --revoke --yes "$LOCK/a"
+  ends_with 7 "$holder"
+  assert contains a.log "$LOCK/a is asked for by"
+}
+
+@test "--revoke: who holds one lock and waits for another never starts" {
+  hold "$LOCK/b" release
+  wait_in_line log --with "$LOCK/a" "$LOCK/b" touch ran
+  run -0 step_in --revoke --yes "$LOCK/a"
+  ends_with 143 "$waiter"
+  assert contains log "touch is not started: $LOCK/a is asked for by"
+  assert_not_exist ran
+  touch release
+  wait "$holder"
+  nothing_left_of "$LOCK/a"
+}
+
+@test "--revoke: a hold; its script gets the signal, and may give the lock back" {
+  export LOCK
+  cat >script <<'EOF'
+trap 'zkflock --unlock "$LOCK"; touch unlocked' TERM
+zkflock --hold "$LOCK" && touch held
+until [ -e end ]; do sleep 0.02; done
+EOF
+  setsid bash script 2>log 3>&- 4>&- &
+  local script=$!
+  eventually test -e held
+  run -0 step_in --revoke --yes "$LOCK"
+  assert_output --partial ": process $script"
+  eventually test -e unlocked
+  assert contains log "process $script is sent SIGTERM: $LOCK is asked for by"
+  refute gone "$script"
+  touch end
+  ends_with 0 "$script"
+}
+
+@test "--revoke: what uses the lock by re-entry when the command has ended" {
+  background -v "$LOCK" sh -c '(zkflock "$0" bash -c "trap \"touch cleaned; exit\" TERM; touch in
+      while :; do sleep 0.02; done") &
+    until [ -e in ]; do sleep 0.02; done; exit 4' "$LOCK" 2>log
+  holder=$!
+  eventually contains log "sh has ended, but 1 zkflock inside it still use $LOCK"
+  run -0 step_in --revoke --yes "$LOCK"
+  ends_with 4 "$holder"
+  assert_exist cleaned
+}
+
+@test "__REVOKE__, written by hand, is heard, and no proof of life wipes it out" {
+  for style in "--node-style curator" "--unfair" "--node-style plain:lock-"; do
+    rm -f a.*
+    # shellcheck disable=SC2086 # options
+    patient "$LOCK" a --lease 3.5 $style
+    # Proofs go out six times per lease; from here on none of them is answered in time.
+    local node
+    node=$LOCK/$(only_node "$LOCK")
+    zk "$ONE" set "$node" __REVOKE__
+    ends_with 7 "$holder"
+    assert contains a.log "is sent SIGTERM: $LOCK is asked for by somebody"
+  done
+}
+
+@test "a request to one that waits for a vanished holder is not lost" {
+  zk "$ONE" create "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
+  background --session-timeout 1 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
+  eventually test -e crashing
+  crash $!
+  zk "$ONE" await-count "$LOCK" 0
+  background -v "$LOCK" touch ran 2>log
+  local settling=$!
+  eventually contains log "a contender vanished"
+  zk "$ONE" set "$LOCK/$(only_node "$LOCK")" __REVOKE__
+  ends_with 143 "$settling"
+  assert_not_exist ran
+  assert contains log "touch is not started: $LOCK is asked for by somebody"
+}
+
+@test "a Curator holder that is revocable gives its lock up" {
+  java_client hold "$LOCK" >curator 3>&- 4>&- &
+  local curator=$!
+  eventually contains curator held
+  run -0 step_in --revoke --yes "$LOCK"
+  assert_line --regexp "^zkflock: warning: $LOCK is held by _c_.*-lock-0000000000, which is no zkflock: it may not notice, and go on working"
+  assert_line --regexp "^zkflock: $LOCK was given up after .*, by _c_"
+  ends_with 0 "$curator"
+  assert contains curator released
+}
+
+@test "Curator's Revoker is heard by zkflock" {
+  patient "$LOCK" a
+  java_client ask "$LOCK/$(only_node "$LOCK")" 3>&- 4>&-
+  ends_with 7 "$holder"
+}
+
+@test "--revoke and --break: of a lock that nobody holds, status 1 and a sentence" {
+  for option in --revoke --break; do
+    run -1 step_in $option --yes "$LOCK/none"
+    assert_output "zkflock: $LOCK/none does not exist: nobody holds it"
+    zkflock "$LOCK" true
+    run -1 step_in $option --yes "$LOCK"
+    assert_output "zkflock: $LOCK is not held"
+  done
+}
+
+@test "--revoke and --break: without a terminal --yes is needed" {
+  patient "$LOCK" a
+  for option in --revoke --break; do
+    run -64 step_in $option "$LOCK"
+    assert_output "zkflock: $option asks before it does anything, and there is no terminal to ask on: use --yes"
+  done
+  run -1 zkflock -n "$LOCK" true
+  assert_not_exist a.cleaned
+  kill "$(cat a.held)"
+  ends_with 7 "$holder"
+}
+
+@test "--revoke and --break: the question on a terminal; anything but yes does nothing" {
+  patient "$LOCK" a
+  run -0 terminal \
+    "send=zkflock --break $LOCK; echo status \$?\n" \
+    "expect=$LOCK is held since" "expect= pid " "expect=Take it away? [y/N] " 'send=n\n' \
+    "expect=nothing was done to $LOCK" 'expect=status 1' \
+    "send=zkflock --break $LOCK; echo status \$?\n" "expect=[y/N] " 'send=\n' 'expect=status 1' \
+    "send=zkflock --break $LOCK; echo status \$?\n" "expect=[y/N] " key=d 'expect=status 1' \
+    "send=zkflock --break $LOCK; echo status \$?\n" "expect=[y/N] " key=c 'expect=status 130' \
+    "send=zkflock --revoke $LOCK </dev/null; echo status \$?\n" "expect=[y/N] " 'send=no\n' 'expect=status 1'
+  run -1 zkflock -n "$LOCK" true
+  assert_not_exist a.cleaned
+  run -0 terminal "send=zkflock --revoke $LOCK; echo status \$?\n" \
+    "expect=Ask the holder to give it up? [y/N] " 'send=y\n' \
+    "expect=$LOCK was given up after" 'expect=status 0'
+  ends_with 7 "$holder"
+}
+
+@test "--break: the holder ends its command with 75, and the next one waits for it" {
+  patient "$LOCK" a --lease 4
+  wait_in_line log "$LOCK" touch ran
+  run -0 step_in --break --yes "$LOCK"
+  assert_line --index 0 --regexp "^zkflock: $LOCK was taken away from .*@.* pid [0-9]+: bash -c "
+  assert_line --index 1 "zkflock: the next one starts in up to 4 s, when that command is certain to have ended"
+  ends_with 75 "$holder"
+  assert contains a.log "lost $LOCK: the znode"
+  ends_with 0 "$waiter"
+  assert contains log "a contender vanished; its command may run for"
+}
+
+@test "--break: a foreign holder's znode goes, with a warning that it may not notice" {
+  foreign "$LOCK/0123456789abcdef0123456789abcdef__lock__0000000000"
+  run -0 step_in --break --yes "$LOCK"
+  assert_line "zkflock: warning: $LOCK is held by 0123456789abcdef0123456789abcdef__lock__0000000000, which is no zkflock: it may not notice, and go on working"
+  assert_line --partial "$LOCK was taken away from 0123456789abcdef0123456789abcdef__lock__0000000000"
+  nothing_left_of "$LOCK"
+  exec 5>&-
+  wait
+}
+
+@test "--revoke and --break: what others call their znodes does no harm to a terminal" {
+  foreign "$LOCK/"$'\u202eevil0000000000'
+  run -0 terminal "send=zkflock --break $LOCK; echo status \$?\n" "expect=[y/N] " 'send=y\n' 'expect=status 0'
+  assert_output --partial " by ???evil0000000000"
+  refute_output --partial $'\u202e'
+  nothing_left_of "$LOCK"
+  exec 5>&-
+  wait
+}
+
+@test "--revoke and --break: without the right to, 77" {
+  patient "$LOCK" a
+  local node
+  node=$LOCK/$(only_node "$LOCK")
+  zk "$ONE" deny "$node" ra
+  run -77 step_in --revoke --yes "$LOCK"
+  assert_output "zkflock: not permitted to write to $node"
+  zk "$ONE" deny "$LOCK" rwca
+  run -77 step_in --break --yes "$LOCK"
+  assert_output "zkflock: not permitted to delete $node"
+  zk "$ONE" deny "$LOCK" rwcda
+  kill "$(cat a.held)"
+  ends_with 7 "$holder"
+}
