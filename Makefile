@@ -128,14 +128,15 @@ format:
 
 install: all
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 \
-		$(DESTDIR)$(mandir)/man5
+		$(DESTDIR)$(mandir)/man5 $(DESTDIR)$(mandir)/man7
 	$(INSTALL) -m 755 $(BUILD)/zkflock $(DESTDIR)$(bindir)/zkflock
 	$(INSTALL) -m 644 man/zkflock.1 $(DESTDIR)$(mandir)/man1/zkflock.1
 	$(INSTALL) -m 644 man/zkflock.conf.5 $(DESTDIR)$(mandir)/man5/zkflock.conf.5
+	$(INSTALL) -m 644 man/zkflock.7 $(DESTDIR)$(mandir)/man7/zkflock.7
 
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/zkflock $(DESTDIR)$(mandir)/man1/zkflock.1 \
-		$(DESTDIR)$(mandir)/man5/zkflock.conf.5
+		$(DESTDIR)$(mandir)/man5/zkflock.conf.5 $(DESTDIR)$(mandir)/man7/zkflock.7
 
 clean:
 	rm -rf build

@@ -14,10 +14,7 @@ setup() {
 
 # example TEXT: the example below that text in the manual; what is installed elsewhere is here.
 example() {
-  awk -v text="$1" 'index($0, text) { found = 1 }
-    found && /^\.Bd -literal/ { inside = 1; next }
-    inside && /^\.Ed/ { exit }
-    inside' "$MANUAL" | sed -e 's/^\\&//' -e "s|/usr/local/bin/zkflock|zkflock|" -e "s|/usr/local/bin|$PWD|"
+  example_in "$MANUAL" "$1" | sed -e "s|/usr/local/bin/zkflock|zkflock|" -e "s|/usr/local/bin|$PWD|"
 }
 
 # program NAME: writes down that it was run, with its arguments and token.

@@ -132,3 +132,11 @@ ends_with() {
   wait "$2" || status=$?
   assert_equal "$status" "$1"
 }
+
+# example_in MANUAL TEXT: the example below that text.
+example_in() {
+  awk -v text="$2" 'index($0, text) { found = 1 }
+    found && /^\.Bd -literal/ { inside = 1; next }
+    inside && /^\.Ed/ { exit }
+    inside' "$1" | sed -e 's/^\\&//' -e 's/\\e/\\/g'
+}

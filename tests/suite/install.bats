@@ -8,7 +8,8 @@ load helper
   assert_line root/opt/z/bin/zkflock
   assert_line root/opt/z/share/man/man1/zkflock.1
   assert_line root/opt/z/share/man/man5/zkflock.conf.5
-  assert_equal "${#lines[@]}" 3
+  assert_line root/opt/z/share/man/man7/zkflock.7
+  assert_equal "${#lines[@]}" 4
   run -0 root/opt/z/bin/zkflock "$LOCK" echo ok
   assert_output ok
   run -0 make -s -C "$TESTS_DIR/.." uninstall DESTDIR="$PWD/root" PREFIX=/opt/z
