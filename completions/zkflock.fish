@@ -1,21 +1,22 @@
 # Completion of zkflock(1) for fish: options, locks, then COMMAND with a completion of its own.
 
-# Reads the words before the cursor and sets in the caller: operands, LOCK and what follows it;
-# action, the option that stands in the place of COMMAND; arguments, what matters for locks' names.
-function __zkflock_scan --no-scope-shadowing
+# __zkflock_typed PART: prints a part of what stands before the cursor, a line each: operands, LOCK
+# and what follows it; action, the option that stands in the place of COMMAND; ensemble, the options
+# that say which locks there are.
+function __zkflock_typed
     set -l words (commandline -opc)
     set -l pending
     set -l ended
-    set -l typed # OPTION=VALUE, or OPTION alone
-    set operands
-    set action
-    set arguments
+    set -l options # OPTION=VALUE, or OPTION alone
+    set -l operands
+    set -l action
+    set -l ensemble
     for word in $words[2..]
         if set -q operands[1]
             set -a operands $word
         else if set -q pending[1]
-            set -a typed "$pending=$word"
-            set -e pending
+            set -a options "$pending=$word"
+            set -e pending[1]
         else if set -q ended[1]; or not string match -q -- '-?*' $word
             set -a operands $word
         else if test "$word" = --
@@ -26,52 +27,51 @@ function __zkflock_scan --no-scope-shadowing
                 --skip-exit-code --timeout --wait --with
             set pending $word
         else if string match -q -- '--*' $word
-            set -a typed $word
+            set -a options $word
         else
             # A cluster: flags, then perhaps one with a value.
             set -l part (string match -r -- '^-([^Ewz]*)([Ewz]?)(.*)$' $word)
-            string match -q '*u*' -- $part[2]; and set -a typed --unlock
+            string match -q '*u*' -- $part[2]; and set -a options --unlock
             if test -n "$part[4]"
-                set -a typed "-$part[3]=$part[4]"
+                set -a options "-$part[3]=$part[4]"
             else if test -n "$part[3]"
                 set pending "-$part[3]"
             end
         end
     end
-    for word in $typed
-        switch $word
+    for option in $options
+        switch $option
             case --hold --unlock --list --revoke --break --remove --show-config
-                set action $word
+                set action $option
             case '--config=*' '--servers=*' '-z=*'
-                string match -rq -- '^-*(?<option>[^=]*)=(?<value>.*)$' $word
-                string match -rq -- '^\$(?<variable>\w+)$' $value; and set value $$variable
-                test $option = z; and set option servers
-                set -a arguments --$option (string replace -r '^~/' "$HOME/" -- $value)
+                set -l part (string split -m 1 = -- $option)
+                string match -rq '^\$(?<variable>\w+)$' -- $part[2]; and set part[2] $$variable
+                set -a ensemble $part[1] (string replace -r '^~/' "$HOME/" -- $part[2])
         end
     end
+    string join \n -- $$argv[1]
 end
 
 function __zkflock_expects_option
-    __zkflock_scan
-    not set -q operands[1]
+    test (count (__zkflock_typed operands)) -eq 0
 end
 
 function __zkflock_expects_lock
-    __zkflock_scan
-    not set -q operands[1]; or test "$action" = --list
+    __zkflock_expects_option; or test "$(__zkflock_typed action)" = --list
 end
 
 function __zkflock_expects_command
-    __zkflock_scan
-    set -q operands[1]; and not set -q action[1]
+    not __zkflock_expects_option; and test -z "$(__zkflock_typed action)"
 end
 
 # -c stands right behind LOCK, and one word behind it.
 function __zkflock_expects_shell_command
-    __zkflock_scan
-    switch (count $action $operands)
+    set -l operands (__zkflock_typed operands)
+    __zkflock_expects_command
+    or return
+    switch (count $operands)
         case 1
-            set -q operands[1]
+            return 0
         case 2
             contains -- $operands[2] -c --command
         case '*'
@@ -80,30 +80,26 @@ function __zkflock_expects_shell_command
 end
 
 function __zkflock_locks
-    __zkflock_scan
-    set -l program (commandline -opc)[1]
-    set program (string replace -r '^~/' "$HOME/" -- $program)
-    command -q $program
-    and command $program --list --names --connect-timeout 300ms $arguments 2>/dev/null </dev/null
+    set -l program (string replace -r '^~/' "$HOME/" -- (commandline -opc)[1])
+    set -l options --list --names --connect-timeout 300ms (__zkflock_typed ensemble)
+    command -q $program; and command $program $options 2>/dev/null </dev/null
 end
 
 # What would be completed if COMMAND were typed alone.
 function __zkflock_command
-    __zkflock_scan
-    set -e operands[1]
-    test "$operands[1]" = --; and set -e operands[1]
-    set -l word (commandline -ct)
-    if set -q operands[1]
-        string match -q -- '-*' $operands[1]; and return
-    else
-        string match -q -- '-*' $word; and return
-    end
-    complete --do-complete=(string join ' ' -- (string escape -- $operands) $word)
+    set -l words (__zkflock_typed operands)[2..]
+    test "$words[1]" = --; and set -e words[1]
+    set words (string escape -- $words) (commandline -ct)
+    # -c is no command.
+    string match -q -- '-*' $words[1]
+    or complete --do-complete=(string join ' ' -- $words)
 end
 
 function __zkflock_signals
     __fish_make_completion_signals
-    string replace -r '^(\d+) (.*)' '$2' -- $__kill_signals | string match -v 'RT*'
+    set -l prefix
+    string match -rq '(^|=)SI' -- (commandline -ct); and set prefix SIG
+    string match -rv ' (RT|IO$)' -- $__kill_signals | string replace -r '^\d+ ' "$prefix"
 end
 
 # Everything but what is offered below.
@@ -146,7 +142,7 @@ __zkflock_option -s E -l conflict-exit-code -x -d 'Exit status when giving up'
 __zkflock_option -l once-per -x -d 'Run only if the last success began longer ago than this'
 __zkflock_option -l skip-exit-code -x -d 'Exit status when it is not run'
 __zkflock_option -l tree -d 'Give the lock back when all that COMMAND started has ended'
-__zkflock_option -s o -l close -d 'What COMMAND leaves behind is not under the lock (the default)'
+__zkflock_option -s o -l close -d 'What COMMAND leaves behind is not under the lock'
 __zkflock_option -l hook -r -a '(__fish_complete_command)' \
     -d 'Run COMMAND EVENT when something happens to the lock'
 
@@ -157,7 +153,7 @@ __zkflock_option -l retry-delay -x -d 'After this pause'
 __zkflock_option -l session-timeout -x \
     -d 'How long the ensemble keeps the place of a client that is silent'
 __zkflock_option -l node-style -x -a 'curator kazoo plain:' \
-    -d 'The names of znodes, to share a queue with other clients'
+    -d 'The names of znodes, to share a queue'
 
 __zkflock_option -l lease -x -d 'End the command before so long is over'
 __zkflock_option -l signal -x -a '(__zkflock_signals)' -d 'What ends the command first'
