@@ -4,7 +4,8 @@ load helper
 
 setup_file() {
   # What is tested is built already, in whichever way.
-  make -s -C "$BATS_TEST_DIRNAME/../.." -o all install BUILD="$ZKFLOCK_BUILD" PREFIX="$BATS_FILE_TMPDIR"
+  make -s -C "$BATS_TEST_DIRNAME/../.." -o all install BUILD="$ZKFLOCK_BUILD" \
+    PREFIX="$BATS_FILE_TMPDIR"
 }
 
 setup() {
@@ -14,17 +15,23 @@ setup() {
   mkdir -p bin "$XDG_CONFIG_HOME/zkflock"
   PATH=$PWD/bin:$PATH
   config "[zkflock]" "root = $LOCK" "[lock nightly]" "path = $LOCK/x"
-  # For both shells: writes what it is given to a file, a line each.
-  echo 'words() { printf "%s\n" "$@" >words.new; mv words.new words; }; PS1="ready> "' >rc
-  { cat rc && echo ". /usr/share/bash-completion/bash_completion"; } >bashrc
-  {
-    cat rc
-    echo 'fpath=("$XDG_DATA_DIRS[(ws.:.)1]/zsh/site-functions" $fpath)'
-    echo 'autoload -Uz compinit; compinit -D -u'
-    # Inserts every match, as Meta-* does in bash.
-    echo 'every() { _main_complete; compstate[insert]=all compstate[list]=; }'
-    echo 'zle -C every complete-word every; bindkey "\e*" every'
-  } >.zshrc
+  cat >rc <<'EOF'
+PS1="ready> "
+# Writes what it is given to a file, a line each.
+words() { printf "%s\n" "$@" >words.new; mv words.new words; }
+EOF
+  cat rc - >bashrc <<'EOF'
+. /usr/share/bash-completion/bash_completion
+EOF
+  cat rc - >.zshrc <<'EOF'
+fpath=("$XDG_DATA_DIRS[(ws.:.)1]/zsh/site-functions" $fpath)
+autoload -Uz compinit
+compinit -D -u
+# Inserts every match, as Meta-* does in bash.
+every() { _main_complete; compstate[insert]=all compstate[list]=; }
+zle -C every complete-word every
+bindkey "\e*" every
+EOF
 }
 
 config() { # config LINE...: the user's config file
@@ -75,8 +82,10 @@ listed() {
   zkflock --help | sed -n '/^What to take/,/^TIME is/p' | listed >help
   assert [ "$(wc -l <help)" -ge 60 ]
   for shell in bash zsh fish; do
-    { completions "$shell" "zkflock -" && completions "$shell" "zkflock nightly -"; } | sort -u >"$shell"
-    run -0 diff help "$shell"
+    for before in zkflock "zkflock nightly"; do
+      completions "$shell" "$before -"
+    done | sort -u >"of-$shell"
+    run -0 diff help "of-$shell"
   done
   mandoc -Tascii -Owidth=500 "$TESTS_DIR/../man/zkflock.1" | col -bx |
     sed -n '/^ *Options/,/^ENVIRONMENT/p' | grep -E '^ {5}-' | listed >manual
@@ -172,7 +181,7 @@ listed() {
   kill "$COPROC_PID"
 }
 
-@test "locks: in the place of COMMAND there is nothing after --hold and its like, more locks after --list" {
+@test "locks: one and no COMMAND for --hold and its like, several for --list" {
   for action in --hold --unlock -u --revoke --break --remove --show-config; do
     everywhere "zkflock $action " nightly
     everywhere "zkflock $action nightly "
@@ -216,8 +225,10 @@ listed() {
   echo "complete -W 'black blue red' paint-it" >>bashrc
   echo "compdef '_arguments 1:colour:\"(black blue red)\"' paint-it" >>.zshrc
   mkdir -p "$XDG_CONFIG_HOME/fish/completions"
-  echo "complete -c paint-it -f -a 'black blue red'" >"$XDG_CONFIG_HOME/fish/completions/paint-it.fish"
-  for before in "zkflock nightly" "zkflock -z $ONE -nw 5 nightly" "zkflock -- nightly --" "nice zkflock a:b"; do
+  echo "complete -c paint-it -f -a 'black blue red'" \
+    >"$XDG_CONFIG_HOME/fish/completions/paint-it.fish"
+  for before in "zkflock nightly" "zkflock -z $ONE -nw 5 nightly" "zkflock -- nightly --" \
+    "nice zkflock a:b"; do
     everywhere "$before paint" paint-it
     everywhere "$before paint-it bl" black blue
   done
