@@ -1,16 +1,38 @@
 /*
- * What a contender writes into its znode, and what can be told from what others wrote: two lines,
+ * What a contender writes into its znode, and what can be told from what others wrote: three lines,
  *
  *     zkflock/1 held exclusive
  *     ci@runner7 pid 4711: make deploy
+ *     since=2026-11-22T02:40:10Z kind=exclusive lease=15000ms version=0.1.0
+ *
+ * The first one is for those who wait: waiting or held, exclusive or shared.  Who finds a lock free
+ * holds it without writing anew, and goes on as waiting.  The third one tells
+ *
+ *     since=TIME      since when that is so, by the clock of the contender's host
+ *     kind=KIND       exclusive, shared, unfair or permit
+ *     permits=N       of a semaphore: how many there are
+ *     lease=NUMBERms  as far as it is known to the contender
+ *     for=NUMBERms    how long it was so already when this was written; left out if it was new
+ *     settling=NUMBERms  now begins to wait so long for a holder that vanished; left out if not
+ *     version=TEXT    of zkflock
+ *
+ * in any order and with others between them, which readers skip.
  */
 #ifndef ZKFLOCK_CONTENDER_H
 #define ZKFLOCK_CONTENDER_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum contender_state { CONTENDER_WAITING, CONTENDER_HELD };
+
+enum contender_kind {
+    CONTENDER_EXCLUSIVE,
+    CONTENDER_SHARED,
+    CONTENDER_UNFAIR,
+    CONTENDER_PERMIT,
+};
 
 /* Room for the second line and its end. */
 #define CONTENDER_WHO_SIZE 256
@@ -18,8 +40,17 @@ enum contender_state { CONTENDER_WAITING, CONTENDER_HELD };
 /* Makes the second line, for this process and what it will run.  Before the first thread. */
 void contender_introduce(char *const *argv);
 
+/* What a contender tells of itself beside who it is. */
+struct contender_terms {
+    enum contender_kind kind;
+    int32_t permits; /* CONTENDER_PERMIT: how many there are; else 0 */
+    int64_t lease_ms;
+    int64_t for_ms;      /* how long it is so already */
+    int64_t settling_ms; /* how long it waits for a holder that vanished; 0: it does not */
+};
+
 /* The text for a znode in this state, to be freed. */
-char *contender_encode(enum contender_state state, bool shared);
+char *contender_encode(enum contender_state state, const struct contender_terms *terms);
 
 /*
  * Whether these bytes, of anybody's making, say that their znode holds the lock exclusively.
@@ -32,5 +63,24 @@ bool contender_holds_exclusively(const char *data, size_t len);
  * change a terminal or a log gets through.  Returns who.
  */
 const char *contender_who(const char *data, size_t len, char who[CONTENDER_WHO_SIZE]);
+
+/*
+ * What bytes of anybody's making tell of their writer.  All texts are printable ASCII; what is not
+ * told is empty or 0.
+ */
+struct contender {
+    bool known; /* zkflock has written it: the rest may be told, but for the address */
+    bool held;
+    char user[65];
+    char host[65];
+    int64_t pid;
+    char command[CONTENDER_WHO_SIZE];
+    char since[24];
+    struct contender_terms terms; /* exclusive, where the kind is not told */
+    char version[24];
+    char address[46]; /* all that another client has written is this, as Curator does */
+};
+
+void contender_decode(const char *data, size_t len, struct contender *contender);
 
 #endif

@@ -27,6 +27,7 @@ static void begin_settling(struct lock *lock)
     lock->settled_at = lock->received + (delay == LEASE_OWN_DELAY ? lock_lease(lock) : delay);
     lock->settling = lock->census;
     lock->squared = 0;
+    step_tell_settling(lock, lock->settled_at - lock->received);
 }
 
 /* Each that vanished may still run one command; there may be permits for all of them. */

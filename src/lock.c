@@ -142,7 +142,7 @@ static void take_reply(struct lock *lock, const struct session_event *event)
         held_proof_answered(lock, &own);
     else if (own.tag == TAG_OWN_WATCH)
         held_own_watched(lock, &own);
-    else if (lock->pending > 0)
+    else if (own.tag != TAG_SETTLING && lock->pending > 0)
         answered(lock, &own);
 }
 

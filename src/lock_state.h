@@ -57,7 +57,8 @@ enum tag {
     TAG_DELETE,
     TAG_COUNT,
     TAG_PROOF,     /* of no step, like */
-    TAG_OWN_WATCH, /* this */
+    TAG_OWN_WATCH, /* this, and */
+    TAG_SETTLING,  /* this */
     TAG_LIMIT,
 };
 
@@ -135,6 +136,7 @@ struct lock {
     int64_t proof_sent; /* when the last write that names the own znode was sent */
     bool waited;        /* since the create, which then is no proof any more */
     int64_t proven_at;
+    int64_t held_since;
     int64_t watch_own_at; /* CLOCK_NEVER: it is being watched */
     unsigned int leave_tries;
 
@@ -196,6 +198,9 @@ void step_prove(struct lock *lock);
 
 /* The write alone, of no step. */
 void step_mark_held(struct lock *lock, enum tag tag);
+
+/* Writes into the own znode that a vanished holder is waited for, so long, ns; of no step. */
+void step_tell_settling(struct lock *lock, int64_t settling);
 
 /* Counts out vanished contenders, LOCK_SQUARE_MAX at the most, if nothing has changed. */
 void step_square(struct lock *lock, uint32_t count);

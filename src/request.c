@@ -241,6 +241,14 @@ void session_exists(struct session *session, int tag, const char *path)
     request_sent(item, zoo_aexists(session->handle, path, 0, on_stat, item));
 }
 
+void session_await(struct session *session, int tag, const char *path)
+{
+    struct item *item = request_new(session, tag);
+
+    request_sent(item,
+                 zoo_awexists(session->handle, path, session_on_watch, session, on_stat, item));
+}
+
 void session_set(struct session *session, int tag, const char *path, const char *data)
 {
     struct item *item = request_new(session, tag);

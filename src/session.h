@@ -134,6 +134,8 @@ void session_get(struct session *session, int tag, const char *path, enum sessio
 void session_get_children(struct session *session, int tag, const char *path,
                           enum session_watch watch);
 void session_exists(struct session *session, int tag, const char *path);
+/* The same with a watch, for one that is not there too: it fires when the znode is made. */
+void session_await(struct session *session, int tag, const char *path);
 void session_set(struct session *session, int tag, const char *path, const char *data);
 void session_delete(struct session *session, int tag, const char *path);
 void session_sync(struct session *session, int tag, const char *path);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "clock.h"
 #include "contender.h"
 #include "xalloc.h"
 
@@ -25,16 +26,29 @@ void step_make_parents(struct lock *lock)
     session_create(lock->session, lock_tag(lock, TAG_ANCESTOR), lock->path, text, ZOO_PERSISTENT);
 }
 
-static bool is_shared(const struct lock *lock)
+/* What the own znode is to say, to be freed; settling_ms: see struct contender_terms. */
+static char *own_data(const struct lock *lock, enum contender_state state, int64_t settling_ms)
 {
-    return lock->terms.kind == NAMING_READER;
+    static const enum contender_kind kinds[] = {
+        [NAMING_MUTEX] = CONTENDER_EXCLUSIVE, [NAMING_WRITER] = CONTENDER_EXCLUSIVE,
+        [NAMING_READER] = CONTENDER_SHARED,   [NAMING_PERMIT] = CONTENDER_PERMIT,
+        [NAMING_UNFAIR] = CONTENDER_UNFAIR,
+    };
+    const struct contender_terms terms = {
+        .kind = kinds[lock->terms.kind],
+        .permits = lock->terms.permits,
+        .lease_ms = lock->record.lease_ms,
+        .for_ms = lock->phase == LOCK_HELD ? (clock_now() - lock->held_since) / CLOCK_MS : 0,
+        .settling_ms = settling_ms};
+
+    return contender_encode(state, &terms);
 }
 
 void step_join(struct lock *lock)
 {
     char *name = naming_name(&lock->terms.naming, lock->terms.kind, lock->guid);
     char *own = xasprintf("%s/%s", lock->path, name);
-    char *data = contender_encode(CONTENDER_WAITING, is_shared(lock));
+    char *data = own_data(lock, CONTENDER_WAITING, 0);
 
     lock->phase = LOCK_JOINING;
     flight_take_off(lock, STEP_JOIN, lock->terms.above ? 3 : 2);
@@ -125,9 +139,23 @@ void step_prove(struct lock *lock)
 
 void step_mark_held(struct lock *lock, enum tag tag)
 {
-    char *data = contender_encode(CONTENDER_HELD, is_shared(lock));
+    char *data = own_data(lock, CONTENDER_HELD, 0);
 
     session_set(lock->session, lock_tag(lock, tag), lock->node, data);
+    free(data);
+}
+
+/*
+ * The first line stays as it is: whoever waits behind goes by it.  The answer is not waited for: it
+ * is news for people, of which nothing depends.
+ */
+void step_tell_settling(struct lock *lock, int64_t settling)
+{
+    /* PROVE, which marks it, is the only way here for one that has waited. */
+    enum contender_state state = lock->waited ? CONTENDER_HELD : CONTENDER_WAITING;
+    char *data = own_data(lock, state, settling / CLOCK_MS);
+
+    session_set(lock->session, lock_tag(lock, TAG_SETTLING), lock->node, data);
     free(data);
 }
 

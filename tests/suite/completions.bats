@@ -172,7 +172,7 @@ listed() {
 @test "locks: of the servers and the config file that were typed" {
   zkflock beta true
   export ZKFLOCK_SERVERS=127.0.0.1:1 SERVERS=$ONE
-  printf '%s\n' "[zkflock]" "root = $LOCK" "[lock other]" >"a file"
+  printf '%s\n' "[zkflock]" "root = $LOCK" "[lock other]" "path = $LOCK/y" >"a file"
   everywhere "zkflock " nightly
   everywhere "zkflock -z $ONE " beta nightly
   everywhere "zkflock -nz$ONE " beta nightly

@@ -489,13 +489,15 @@ static void fuzz_contender(void)
 static void test_contender(void)
 {
     char *words[] = {(char *)"make", (char *)"\033[2Jdeploy\n", NULL};
+    const struct contender_terms exclusive = {.kind = CONTENDER_EXCLUSIVE, .lease_ms = 15000};
+    const struct contender_terms sharing = {.kind = CONTENDER_SHARED, .lease_ms = 15000};
     char who[CONTENDER_WHO_SIZE];
 
     contender_introduce(words);
 
-    char *held = contender_encode(CONTENDER_HELD, false);
-    char *waiting = contender_encode(CONTENDER_WAITING, false);
-    char *shared = contender_encode(CONTENDER_HELD, true);
+    char *held = contender_encode(CONTENDER_HELD, &exclusive);
+    char *waiting = contender_encode(CONTENDER_WAITING, &exclusive);
+    char *shared = contender_encode(CONTENDER_HELD, &sharing);
 
     CHECK(held, contender_holds_exclusively(held, strlen(held)));
     CHECK(waiting, !contender_holds_exclusively(waiting, strlen(waiting)));

@@ -1,0 +1,155 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "survey_state.h"
+#include "xalloc.h"
+
+/* Views as they are gathered. */
+struct gathering {
+    struct view *views;
+    size_t len;
+    size_t size;
+};
+
+static void source_of(const struct znode *znode, struct view_source *source)
+{
+    *source = (struct view_source){
+        .data = znode->data,
+        .data_len = znode->data_len,
+        .census = {.version = znode->stat.version,
+                   .cversion = znode->stat.cversion,
+                   .children = znode->stat.numChildren},
+        .contenders = xcalloc(znode->len + 1, sizeof(source->contenders[0])),
+    };
+    for (size_t i = 0; i < znode->len; i++) {
+        const struct znode *child = znode->children[i];
+        struct view_contender *contender = &source->contenders[source->len];
+
+        if (!child->contender ||
+            (child->get_rc == ZNONODE && !child->pending && child->depth != SURVEY_NAMES))
+            continue;
+        *contender = (struct view_contender){.path = xstrdup(child->path)};
+        if (child->told) {
+            contender->read = true;
+            contender->told = *child->told;
+            contender->session = child->stat.ephemeralOwner;
+            contender->czxid = child->stat.czxid;
+            contender->ctime_ms = child->stat.ctime;
+            contender->mtime_ms = child->stat.mtime;
+        }
+        source->len++;
+    }
+}
+
+static bool has_contenders(const struct znode *znode)
+{
+    for (size_t i = 0; i < znode->len; i++)
+        if (znode->children[i]->contender)
+            return true;
+    return false;
+}
+
+/*
+ * The leases of a semaphore, or NULL where there is none.  Somebody may have locks that are called
+ * like the parts of one.
+ */
+static const struct znode *leases_of(const struct znode *znode)
+{
+    const struct znode *leases = tree_child(znode, RECIPE_SEMAPHORE_LEASES);
+    struct record record;
+
+    if (!leases || has_contenders(znode))
+        return NULL;
+    if (record_decode(leases->data, leases->data_len, &record))
+        return record.permits ? leases : NULL;
+    return tree_child(znode, RECIPE_SEMAPHORE_LOCKS) ? leases : NULL;
+}
+
+static struct view *new_view(struct gathering *gathering)
+{
+    if (gathering->len == gathering->size) {
+        gathering->size = 2 * gathering->size + 16;
+        gathering->views =
+            xreallocarray(gathering->views, gathering->size, sizeof(gathering->views[0]));
+    }
+    return &gathering->views[gathering->len++];
+}
+
+/* Without a lock: of a place that is not there, or that is not for us to see. */
+static void add_bare(struct gathering *gathering, const struct znode *znode, bool readable)
+{
+    *new_view(gathering) = (struct view){
+        .path = xstrdup(znode->path), .exists = znode->list_rc != ZNONODE, .readable = readable};
+}
+
+static void gather(struct gathering *gathering, const struct znode *znode)
+{
+    const struct znode *leases = leases_of(znode);
+    const struct znode *queue = leases ? tree_child(znode, RECIPE_SEMAPHORE_LOCKS) : NULL;
+    struct view_source source;
+    struct view_source queue_source = {0};
+    struct view *view;
+
+    if (znode->list_rc != ZOK && znode->list_rc != ZNONODE) {
+        add_bare(gathering, znode, false);
+        return;
+    }
+    source_of(leases ? leases : znode, &source);
+    if (queue)
+        source_of(queue, &queue_source);
+    view = new_view(gathering);
+    view_make(view, znode->path, &source, leases ? &queue_source : NULL);
+    if (!view->is_lock) {
+        view_release(view);
+        gathering->len--;
+    }
+    for (size_t i = 0; znode->depth != SURVEY_LOCK && i < znode->len; i++) {
+        const struct znode *child = znode->children[i];
+
+        if (!child->contender && !(leases && (child == leases || child == queue)))
+            gather(gathering, child);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const struct view *)a)->path, ((const struct view *)b)->path);
+}
+
+/* Places may lie within each other. */
+static size_t drop_doubles(struct view *views, size_t len)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (kept && strcmp(views[kept - 1].path, views[i].path) == 0)
+            view_release(&views[i]);
+        else
+            views[kept++] = views[i];
+    }
+    return kept;
+}
+
+struct view *survey_views(const struct survey *survey, size_t *count)
+{
+    struct gathering gathering = {0};
+
+    for (size_t i = 0; i < survey->roots_len; i++) {
+        size_t before = gathering.len;
+
+        gather(&gathering, survey->roots[i]);
+        if (survey->by_name[i] && gathering.len == before)
+            add_bare(&gathering, survey->roots[i], true);
+    }
+    if (gathering.len)
+        qsort(gathering.views, gathering.len, sizeof(gathering.views[0]), compare);
+    *count = drop_doubles(gathering.views, gathering.len);
+    return gathering.views;
+}
+
+void survey_views_free(struct view *views, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        view_release(&views[i]);
+    free(views);
+}
