@@ -21,6 +21,9 @@ MINUTES ?= 3
 PREFIX ?= /usr/local
 bindir ?= $(PREFIX)/bin
 mandir ?= $(PREFIX)/share/man
+bashcompdir ?= $(PREFIX)/share/bash-completion/completions
+zshcompdir ?= $(PREFIX)/share/zsh/site-functions
+fishcompdir ?= $(PREFIX)/share/fish/vendor_completions.d
 INSTALL ?= install
 
 CFLAGS ?= -O2 -g
@@ -128,15 +131,21 @@ format:
 
 install: all
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 \
-		$(DESTDIR)$(mandir)/man5 $(DESTDIR)$(mandir)/man7
+		$(DESTDIR)$(mandir)/man5 $(DESTDIR)$(mandir)/man7 \
+		$(DESTDIR)$(bashcompdir) $(DESTDIR)$(zshcompdir) $(DESTDIR)$(fishcompdir)
 	$(INSTALL) -m 755 $(BUILD)/zkflock $(DESTDIR)$(bindir)/zkflock
 	$(INSTALL) -m 644 man/zkflock.1 $(DESTDIR)$(mandir)/man1/zkflock.1
 	$(INSTALL) -m 644 man/zkflock.conf.5 $(DESTDIR)$(mandir)/man5/zkflock.conf.5
 	$(INSTALL) -m 644 man/zkflock.7 $(DESTDIR)$(mandir)/man7/zkflock.7
+	$(INSTALL) -m 644 completions/zkflock.bash $(DESTDIR)$(bashcompdir)/zkflock
+	$(INSTALL) -m 644 completions/_zkflock $(DESTDIR)$(zshcompdir)/_zkflock
+	$(INSTALL) -m 644 completions/zkflock.fish $(DESTDIR)$(fishcompdir)/zkflock.fish
 
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/zkflock $(DESTDIR)$(mandir)/man1/zkflock.1 \
-		$(DESTDIR)$(mandir)/man5/zkflock.conf.5 $(DESTDIR)$(mandir)/man7/zkflock.7
+		$(DESTDIR)$(mandir)/man5/zkflock.conf.5 $(DESTDIR)$(mandir)/man7/zkflock.7 \
+		$(DESTDIR)$(bashcompdir)/zkflock \
+		$(DESTDIR)$(zshcompdir)/_zkflock $(DESTDIR)$(fishcompdir)/zkflock.fish
 
 clean:
 	rm -rf build

@@ -9,7 +9,10 @@ load helper
   assert_line root/opt/z/share/man/man1/zkflock.1
   assert_line root/opt/z/share/man/man5/zkflock.conf.5
   assert_line root/opt/z/share/man/man7/zkflock.7
-  assert_equal "${#lines[@]}" 4
+  assert_line root/opt/z/share/bash-completion/completions/zkflock
+  assert_line root/opt/z/share/zsh/site-functions/_zkflock
+  assert_line root/opt/z/share/fish/vendor_completions.d/zkflock.fish
+  assert_equal "${#lines[@]}" 7
   run -0 root/opt/z/bin/zkflock "$LOCK" echo ok
   assert_output ok
   run -0 make -s -C "$TESTS_DIR/.." uninstall DESTDIR="$PWD/root" PREFIX=/opt/z
@@ -30,14 +33,6 @@ load helper
   # 128 stands in the sentence above the README's table.
   sed -n 's/^| \([0-9]*\) | \(.*\) |$/\1 \2/p' "$top/README.md" >readme
   run -0 diff <(grep -v '^128 ' source) readme
-}
-
-@test "options are the same in the help and the manual" {
-  zkflock --help | sed -n '/^What to take/,/^TIME is/p' | grep -E '^ +-' | grep -oE -- '--[a-z-]+' | sort -u >help
-  mandoc -Tascii -Owidth=500 "$TESTS_DIR/../man/zkflock.1" | col -bx | sed -n '/^ *Options/,/^ENVIRONMENT/p' |
-    grep -E '^ {5}-' | grep -oE -- '--[a-z-]+' | sort -u >manual
-  assert [ "$(wc -l <help)" -ge 15 ]
-  run -0 diff help manual
 }
 
 @test "the keys of the config file are the same in the source and its manual" {
