@@ -46,8 +46,12 @@ static const char *user_name(char number[16])
 
     if (!name || !*name)
         name = getenv("USER");
+    if (name && *name)
+        return name;
+    if (geteuid() == 0)
+        return "root";
     snprintf(number, 16, "%u", (unsigned int)geteuid());
-    return name && *name ? name : number;
+    return number;
 }
 
 void contender_introduce(char *const *argv)
