@@ -778,22 +778,23 @@ static void test_fuzzed_log(void)
     char out[LOG_LINE_SYSTEM_SIZE];
 
     for (int round = 0; round < 2000; round++) {
-        size_t message_len = (size_t)rand() % sizeof(message);
-        size_t lock_len = (size_t)rand() % sizeof(lock);
-        const struct log_field fields[] = {
-            {"node", LOG_TEXT, .text = lock}, {"waited_s", LOG_SPAN, .number = rand()}, {0}};
+        size_t message_len = fuzz_below(sizeof(message));
+        size_t lock_len = fuzz_below(sizeof(lock));
+        const struct log_field fields[] = {{"node", LOG_TEXT, .text = lock},
+                                           {"waited_s", LOG_SPAN, .number = fuzz_below(1000000000)},
+                                           {0}};
         const struct log_line line = {.event = LOG_ACQUIRED,
                                       .fields = fields,
                                       .lock = lock,
-                                      .session = rand(),
+                                      .session = fuzz_below(1000000),
                                       .message = message,
                                       .pid = 1};
 
         for (size_t i = 0; i < message_len; i++)
-            message[i] = alphabet[(size_t)rand() % (sizeof(alphabet) - 1)];
+            message[i] = alphabet[fuzz_below(sizeof(alphabet) - 1)];
         message[message_len] = '\0';
         for (size_t i = 1; i < lock_len; i++)
-            lock[i] = "ab\"\\"[rand() % 4];
+            lock[i] = "ab\"\\"[fuzz_below(4)];
         lock[lock_len ? lock_len : 1] = '\0';
 
         size_t len = log_line_json(&line, out);
