@@ -14,6 +14,7 @@
 #include "note.h"
 #include "recipe.h"
 #include "record.h"
+#include "revocation.h"
 #include "servers.h"
 #include "settings.h"
 
@@ -486,6 +487,54 @@ static void fuzz_contender(void)
     }
 }
 
+static void test_revocation(void)
+{
+    static const char held[] = "zkflock/1 held shared\nci@host pid 1: make\nsince=x lease=4000ms\n";
+    static const char *const others[] = {"", "10.0.0.1", "zkflock/1 held exclusive",
+                                         "zkflock/2 held exclusive\nx\n", "__REVOKE__"};
+    char *words[] = {(char *)"zkflock", (char *)"--revoke", (char *)"\033[2J", NULL};
+    char who[CONTENDER_WHO_SIZE];
+    struct contender told;
+
+    contender_introduce(words);
+
+    char *text = revocation_encode(held, strlen(held));
+    char *again = revocation_encode(text, strlen(text));
+
+    CHECK(text, strncmp(text, "zkflock/1 revoked shared\n", 25) == 0);
+    CHECK(text,
+          revocation_decode(text, strlen(text), who) && strstr(who, ": zkflock --revoke ?[2J"));
+    CHECK("a second request", strcmp(text, again) == 0);
+    CHECK("not held", !contender_holds_exclusively(text, strlen(text)));
+    contender_decode(text, strlen(text), &told);
+    CHECK("who it is", strcmp(told.user, "ci") == 0 && told.terms.lease_ms == 4000 &&
+                           told.terms.kind == CONTENDER_SHARED);
+    CHECK("no request", !revocation_decode(held, strlen(held), who) && !*who);
+    CHECK("Curator's", revocation_decode("__REVOKE__", 10, who) && !*who);
+    CHECK("more than Curator's", !revocation_decode("__REVOKE__\n", 11, who));
+    CHECK("nobody's", revocation_decode("zkflock/1 revoked x", 19, who) && !*who);
+    free(text);
+    free(again);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        text = revocation_encode(others[i], strlen(others[i]));
+        CHECK(others[i], strcmp(text, "__REVOKE__") == 0);
+        free(text);
+    }
+    for (unsigned int round = 0; round < 20000; round++) {
+        char data[300] = "zkflock/1 revoked ";
+        size_t len = fuzz_below(sizeof(data));
+        bool printable = true;
+
+        for (size_t i = round % 2 ? 18 : 0; i < len; i++)
+            data[i] = "r\nevoked by\033"[fuzz_below(13)];
+        free(revocation_encode(data, len));
+        revocation_decode(data, len, who);
+        for (const char *c = who; *c; c++)
+            printable &= *c >= ' ' && *c <= '~';
+        CHECK("fuzz", printable);
+    }
+}
+
 static void test_contender(void)
 {
     char *words[] = {(char *)"make", (char *)"\033[2Jdeploy\n", NULL};
@@ -759,6 +808,7 @@ int main(void)
     test_due();
     test_fuzzed_notes();
     test_contender();
+    test_revocation();
     test_lockname();
     test_lockname_root();
     test_settings();
