@@ -24,9 +24,10 @@ mandir ?= $(PREFIX)/share/man
 INSTALL ?= install
 
 CFLAGS ?= -O2 -g
-# Linked in, which makes starting faster; -lzookeeper_mt and -linih take the shared ones.
+# Linked in, which makes starting faster; -lzookeeper_mt, -linih and -ljansson take the shared ones.
 ZOOKEEPER_LIB ?= -l:libzookeeper_mt.a
 INIH_LIB ?= -l:libinih.a
+JANSSON_LIB ?= -l:libjansson.a
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wmissing-prototypes -Wstrict-prototypes \
 	-Wwrite-strings -Wvla -Wundef
 BUILD = build$(if $(SANITIZE),/sanitize)
@@ -50,7 +51,7 @@ need = ./tests/need
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
-	$(CC) $(all_cflags) $(all_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) -lpthread $(LDLIBS)
+	$(CC) $(all_cflags) $(all_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
 
 $(BUILD)/%.o: src/%.c $(BUILD)/flags
 	$(CC) $(all_cppflags) $(all_cflags) -MMD -MP -c -o $@ $<

@@ -1,7 +1,6 @@
 #include "admin.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,6 +33,8 @@ static enum admin_news take_signal(struct admin *admin)
     if (received.number == SIGWINCH)
         return ADMIN_RESIZED;
     if (signals_stop(received.number)) {
+        if (admin->stopping)
+            admin->stopping(admin->whose);
         signals_stop_self(received.number);
         return ADMIN_CONTINUED;
     }
@@ -96,7 +97,8 @@ int admin_start(struct admin *admin, const struct options *options)
     bool ignored;
     int status;
 
-    *admin = (struct admin){.options = options, .signal_fd = signals_block(&mask, &ignored)};
+    *admin = (struct admin){
+        .options = options, .signal_fd = signals_block(&mask, &ignored), .also = {.fd = -1}};
     if (admin->signal_fd < 0) {
         log_error("cannot start: %s", strerror(errno));
         return EXITCODE_OSERR;
@@ -110,6 +112,7 @@ enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session
     struct pollfd fds[] = {
         {.fd = admin->signal_fd, .events = POLLIN},
         {.fd = session_fd(admin->session), .events = POLLIN},
+        admin->also,
     };
 
     for (;;) {
@@ -119,19 +122,19 @@ enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session
             return ADMIN_ENDED;
         if (session_next_event(admin->session, event))
             return ADMIN_EVENT;
-
-        bool due = clock_now() >= deadline; /* what has come by then comes first */
-
-        if (poll(fds, 2, clock_poll_timeout(clock_earlier(deadline, tick))) < 0)
+        if (clock_now() >= deadline)
+            return ADMIN_TIMEOUT;
+        if (poll(fds, 3, clock_poll_timeout(clock_earlier(deadline, tick))) < 0)
             continue;
         if (fds[0].revents) {
             enum admin_news news = take_signal(admin);
 
             if (news != ADMIN_EVENT)
                 return news;
-        } else if (due && !fds[1].revents) {
-            return ADMIN_TIMEOUT;
         }
+        admin->also.revents = fds[2].revents;
+        if (fds[2].revents)
+            return ADMIN_READY;
     }
 }
 

@@ -12,6 +12,8 @@
 #ifndef ZKFLOCK_ADMIN_H
 #define ZKFLOCK_ADMIN_H
 
+#include <poll.h>
+
 #include "options.h"
 #include "session.h"
 
@@ -20,6 +22,11 @@ struct admin {
     struct session *session;
     int signal_fd;
     int ended_by; /* the signal that ends the visit; 0: none */
+
+    /* The user's, from after admin_start() on. */
+    struct pollfd also;            /* a further descriptor to wait for; fd -1: none */
+    void (*stopping)(void *whose); /* called before the process stops, NULL: nothing is */
+    void *whose;
 };
 
 /*
@@ -31,6 +38,7 @@ int admin_start(struct admin *admin, const struct options *options);
 enum admin_news {
     ADMIN_EVENT,     /* *event holds the session's next event, until the next call */
     ADMIN_TIMEOUT,   /* the deadline is here */
+    ADMIN_READY,     /* also.revents says what there is */
     ADMIN_RESIZED,   /* the terminal has another size */
     ADMIN_CONTINUED, /* the process was stopped, and goes on */
     ADMIN_ENDED,     /* a signal ends the visit, or did before: admin_ended() says and tells it */

@@ -6,11 +6,17 @@
  *     since=2026-11-22T02:40:10Z kind=exclusive lease=15000ms version=0.1.0
  *
  * The first one is for those who wait: waiting or held, exclusive or shared.  Who finds a lock free
- * holds it without writing anew, and goes on as waiting.  The third one has since when that is so,
- * by the clock of the contender's host; kind, which is exclusive, shared, unfair or permit, and
- * then permits=N; the lease, as far as it is known to the contender; settling=TIMEms from when a
- * contender begins to wait so long for a holder that vanished; the version of zkflock.  Readers
- * skip the keys that they do not know.
+ * holds it without writing anew, and goes on as waiting.  The third one tells
+ *
+ *     since=TIME      since when that is so, by the clock of the contender's host
+ *     kind=KIND       exclusive, shared, unfair or permit
+ *     permits=N       of a semaphore: how many there are
+ *     lease=NUMBERms  as far as it is known to the contender
+ *     for=NUMBERms    how long it was so already when this was written; left out if it was new
+ *     settling=NUMBERms  now begins to wait so long for a holder that vanished; left out if not
+ *     version=TEXT    of zkflock
+ *
+ * in any order and with others between them, which readers skip.
  *
  * Others may write there that they want the lock, see revocation.h.
  */
@@ -44,6 +50,7 @@ struct contender_terms {
     enum contender_kind kind;
     int32_t permits; /* CONTENDER_PERMIT: how many there are; else 0 */
     int64_t lease_ms;
+    int64_t for_ms;      /* how long it is so already */
     int64_t settling_ms; /* how long it waits for a holder that vanished; 0: it does not */
 };
 

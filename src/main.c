@@ -76,7 +76,6 @@ static int run(const struct options *options)
     struct front front;
     int status = (int)hook_find(&hook, options->hook);
 
-    fill_standard_descriptors();
     if (status == 0)
         status = find_use(options, &command, &hold);
     if (status)
@@ -98,6 +97,7 @@ done:
 
 static int act(const struct options *options)
 {
+    fill_standard_descriptors();
     switch (options->action) {
     case ACTION_UNLOCK:
         return unlock(options->lock, options->hold_for);

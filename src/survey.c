@@ -34,7 +34,8 @@ static void ask_all(struct survey *survey, struct znode *znode)
 {
     if (!znode->contender)
         ask(survey, znode, ASK_LIST);
-    ask(survey, znode, ASK_GET);
+    if (!znode->contender || znode->depth != SURVEY_NAMES)
+        ask(survey, znode, ASK_GET);
 }
 
 static void ask_again(struct survey *survey, struct znode *znode)
@@ -67,6 +68,8 @@ static bool take_list(struct survey *survey, struct znode *znode, const struct s
     bool changed = znode->list_rc != event->rc;
 
     znode->list_rc = event->rc;
+    if (event->rc == ZOK)
+        znode->stat = event->stat;
     if (event->rc == ZOK)
         return tree_set_children(survey, znode, event->children, event->children_len, ask_all) ||
                changed;

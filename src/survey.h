@@ -23,8 +23,9 @@
 struct survey;
 
 enum survey_depth {
-    SURVEY_LOCK, /* the lock at this path alone */
-    SURVEY_TREE, /* and all that are below it */
+    SURVEY_LOCK,  /* the lock at this path alone */
+    SURVEY_TREE,  /* and all that are below it */
+    SURVEY_NAMES, /* the same, but of contenders nothing is read beside their names */
 };
 
 /* With SESSION_SET_WATCH it follows what changes.  The session has to live as long. */

@@ -25,7 +25,8 @@ static void source_of(const struct znode *znode, struct view_source *source)
         const struct znode *child = znode->children[i];
         struct view_contender *contender = &source->contenders[source->len];
 
-        if (!child->contender || (child->get_rc == ZNONODE && !child->pending))
+        if (!child->contender ||
+            (child->get_rc == ZNONODE && !child->pending && child->depth != SURVEY_NAMES))
             continue;
         *contender = (struct view_contender){.path = xstrdup(child->path)};
         if (child->told) {
@@ -102,7 +103,7 @@ static void gather(struct gathering *gathering, const struct znode *znode)
         view_release(view);
         gathering->len--;
     }
-    for (size_t i = 0; znode->depth == SURVEY_TREE && i < znode->len; i++) {
+    for (size_t i = 0; znode->depth != SURVEY_LOCK && i < znode->len; i++) {
         const struct znode *child = znode->children[i];
 
         if (!child->contender && !(leases && (child == leases || child == queue)))

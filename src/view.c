@@ -75,8 +75,9 @@ static void find_times(struct view_contender *contender, bool first)
     if (first && terms->settling_ms)
         contender->until_ms = contender->mtime_ms + terms->settling_ms;
     contender->holds = first && !contender->until_ms;
-    if (contender->holds && contender->told.held)
-        contender->since_ms = contender->mtime_ms;
+    if (contender->holds && contender->told.held &&
+        terms->for_ms < contender->mtime_ms - contender->ctime_ms)
+        contender->since_ms = contender->mtime_ms - terms->for_ms;
 }
 
 static enum contender_kind kind_of(const struct view_contender *contender, bool semaphore)

@@ -1,0 +1,34 @@
+/*
+ * A table: columns that are as wide as what stands in them, as far as the line has room.
+ */
+#ifndef ZKFLOCK_TABLE_H
+#define ZKFLOCK_TABLE_H
+
+#include "text.h"
+
+struct table_column {
+    const char *title;
+    bool right;   /* the cells stand to the right */
+    size_t least; /* cut to so many columns if the line is too long; 0: never */
+    int order;    /* which are cut first: 1, then 2 */
+};
+
+struct table_cell {
+    char *text; /* clean */
+    enum text_style style;
+};
+
+struct table;
+
+/* The columns have to live as long. */
+struct table *table_new(const struct table_column *columns, size_t count);
+
+/* Appends a row of as many cells as there are columns, of which the texts become the table's. */
+void table_add(struct table *table, const struct table_cell *cells);
+
+/* Prints it with its titles; width: of the line, 0 if it has no end. */
+void table_print(struct table *table, FILE *out, size_t width, bool colours);
+
+void table_free(struct table *table);
+
+#endif

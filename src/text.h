@@ -1,0 +1,40 @@
+/*
+ * Text of anybody's making, for a terminal or a line of output: nothing that could change a
+ * terminal gets through, and what has to fit is cut.  By the locale's idea of characters:
+ * setlocale(3) first.
+ */
+#ifndef ZKFLOCK_TEXT_H
+#define ZKFLOCK_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* A copy, to be freed, in which every byte that is no part of a visible character is a '?'. */
+char *text_clean(const char *raw);
+
+/* How many columns a clean text takes. */
+size_t text_width(const char *clean);
+
+enum text_style { TEXT_PLAIN, TEXT_BOLD, TEXT_DIM, TEXT_GOOD, TEXT_BUSY, TEXT_BAD };
+
+/* Writes a clean text in this style, or plain where there are no colours. */
+void text_put(FILE *out, const char *clean, enum text_style style, bool colours);
+
+/* A copy, to be freed, of a clean text, cut to so many columns; what is cut ends in an ellipsis. */
+char *text_cut(const char *clean, size_t width);
+
+/* Room for what the two below write. */
+#define TEXT_TIME_SIZE 40
+
+/* A span of time, ms, in two units at the most: "12s", "2m05s", "3h07m", "4d03h".  Returns buf. */
+const char *text_span(int64_t ms, char buf[TEXT_TIME_SIZE]);
+
+/* The time of day here, with the date if that is not today's; ms since 1970.  Returns buf. */
+const char *text_clock(int64_t ms, char buf[TEXT_TIME_SIZE]);
+
+/* The time now, ms since 1970. */
+int64_t text_now(void);
+
+#endif
