@@ -64,9 +64,9 @@ static char *holder_text(const struct view *view)
 
     if (!view->readable)
         return xstrdup("(not permitted to read)");
-    if (view->state == VIEW_SETTLING)
+    if (view->state == VIEW_SETTLING && view->until_ms)
         return xasprintf("until %s", text_clock(view->until_ms, until));
-    if (view->state == VIEW_FREE)
+    if (view->state != VIEW_HELD)
         return !view->is_lock   ? xstrdup("(never used)")
                : view->vanished ? xasprintf("%" PRIu32 " vanished", view->vanished)
                                 : xstrdup("");
@@ -141,6 +141,8 @@ static char *state_sentence(const struct view *view)
         return xstrdup("not permitted to read");
     if (!view->is_lock)
         return xstrdup(view->exists ? "free, and never used as a lock" : "free, and never used");
+    if (view->state == VIEW_SETTLING && !view->until_ms)
+        return xstrdup("waiting for a vanished holder");
     if (view->state == VIEW_SETTLING)
         return xasprintf("waiting for a vanished holder until %s (%s)",
                          text_clock(view->until_ms, until),
