@@ -75,8 +75,7 @@ char *contender_encode(enum contender_state state, const struct contender_terms 
     char since[sizeof(((struct contender *)NULL)->since)] = "?";
     char permits[32] = "";
     char settling[48] = "";
-    char before[48] = "";
-    time_t now = time(NULL) - (time_t)(terms->for_ms / 1000);
+    time_t now = time(NULL);
     struct tm utc;
 
     if (gmtime_r(&now, &utc))
@@ -85,12 +84,10 @@ char *contender_encode(enum contender_state state, const struct contender_terms 
         snprintf(permits, sizeof(permits), " permits=%" PRId32, terms->permits);
     if (terms->settling_ms)
         snprintf(settling, sizeof(settling), " settling=%" PRId64 "ms", terms->settling_ms);
-    if (terms->for_ms)
-        snprintf(before, sizeof(before), " for=%" PRId64 "ms", terms->for_ms);
     return xasprintf(
-        "%s%s\n%s\nsince=%s kind=%s%s lease=%" PRId64 "ms%s%s%s version=" ZKFLOCK_VERSION "\n",
+        "%s%s\n%s\nsince=%s kind=%s%s lease=%" PRId64 "ms%s%s version=" ZKFLOCK_VERSION "\n",
         version, states[state][terms->kind == CONTENDER_SHARED], self, since, kinds[terms->kind],
-        permits, terms->lease_ms, before, settling, terms->no_delay ? " delay=0" : "");
+        permits, terms->lease_ms, settling, terms->no_delay ? " delay=0" : "");
 }
 
 bool contender_holds_exclusively(const char *data, size_t len)
@@ -202,8 +199,6 @@ static void take_pair(const char *key, const char *value, struct contender *cont
         terms->lease_ms = milliseconds(value);
     } else if (strcmp(key, "delay") == 0) {
         terms->no_delay = strcmp(value, "0") == 0;
-    } else if (strcmp(key, "for") == 0) {
-        terms->for_ms = milliseconds(value);
     } else if (strcmp(key, "settling") == 0) {
         terms->settling_ms = milliseconds(value);
     } else if (strcmp(key, "permits") == 0) {

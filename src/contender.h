@@ -12,7 +12,6 @@
  *     kind=KIND       exclusive, shared, unfair or permit
  *     permits=N       of a semaphore: how many there are
  *     lease=NUMBERms  as far as it is known to the contender
- *     for=NUMBERms    how long it was so already when this was written; left out if it was new
  *     settling=NUMBERms  now begins to wait so long for a holder that vanished; left out if not
  *     delay=0         it does not wait for holders that vanished; left out if it does
  *     version=TEXT    of zkflock
@@ -51,7 +50,6 @@ struct contender_terms {
     enum contender_kind kind;
     int32_t permits; /* CONTENDER_PERMIT: how many there are; else 0 */
     int64_t lease_ms;
-    int64_t for_ms;      /* how long it is so already */
     bool no_delay;       /* it does not wait for holders that vanished */
     int64_t settling_ms; /* how long it waits for a holder that vanished; 0: it does not */
 };

@@ -55,8 +55,7 @@ void lock_start_over(struct lock *lock)
 void lock_enter_held(struct lock *lock)
 {
     lock->proven_at = lock->proof_sent;
-    lock->held_since = clock_now();
-    lock->watch_own_at = lock->held_since + WATCH_OWN_AFTER;
+    lock->watch_own_at = clock_now() + WATCH_OWN_AFTER;
     lock->step = STEP_NONE;
     lock->phase = LOCK_HELD;
 }

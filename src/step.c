@@ -34,12 +34,10 @@ static char *own_data(const struct lock *lock, enum contender_state state, int64
         [NAMING_READER] = CONTENDER_SHARED,   [NAMING_PERMIT] = CONTENDER_PERMIT,
         [NAMING_UNFAIR] = CONTENDER_UNFAIR,
     };
-    const struct contender_terms terms = {
-        .kind = kinds[lock->terms.kind],
-        .permits = lock->terms.permits,
-        .lease_ms = lock->record.lease_ms,
-        .for_ms = lock->phase == LOCK_HELD ? (clock_now() - lock->held_since) / CLOCK_MS : 0,
-        .settling_ms = settling_ms};
+    const struct contender_terms terms = {.kind = kinds[lock->terms.kind],
+                                          .permits = lock->terms.permits,
+                                          .lease_ms = lock->record.lease_ms,
+                                          .settling_ms = settling_ms};
 
     return contender_encode(state, &terms);
 }

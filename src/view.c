@@ -86,9 +86,8 @@ static void find_times(struct view_contender *contender, bool first, bool ready)
     if (first && terms->settling_ms)
         contender->until_ms = contender->mtime_ms + terms->settling_ms;
     contender->holds = first && ready && !contender->until_ms;
-    if (contender->holds && contender->told.held &&
-        terms->for_ms < contender->mtime_ms - contender->ctime_ms)
-        contender->since_ms = contender->mtime_ms - terms->for_ms;
+    if (contender->holds && contender->told.held)
+        contender->since_ms = contender->mtime_ms;
 }
 
 static enum contender_kind kind_of(const struct view_contender *contender, bool semaphore)

@@ -118,17 +118,6 @@ free, lease 15s"
   end_all ben.go
 }
 
-@test "--list: who proves its life by writing to its znode holds since it took the lock" {
-  holder ann --lease 4 --session-timeout 2 --node-style plain:x- "$LOCK"
-  eventually marked_held
-  run -0 zkflock --list --json "$LOCK"
-  # The proof that marked it came after a sixth of the lease.
-  assert_equal "$(json 'd["locks"][0]["holders"][0]["since"][:19] == d["locks"][0]["holders"][0]["created"][:19]')" True
-  end_all ann.go
-}
-
-marked_held() { zk "$ONE" get "$LOCK/$(zk "$ONE" ls "$LOCK")" | grep -q "held exclusive"; }
-
 @test "--list --json: every key of the manual" {
   holder ann "$LOCK"
   waiter ben "$LOCK"

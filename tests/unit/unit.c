@@ -492,8 +492,7 @@ static void check_decoded(const char *data, size_t len)
     CHECK("version", is_printable(c.version, sizeof(c.version)));
     CHECK("address", is_printable(c.address, sizeof(c.address)));
     CHECK("numbers", c.pid >= 0 && c.terms.permits >= 0 && c.terms.lease_ms >= 0 &&
-                         c.terms.for_ms >= 0 && c.terms.settling_ms >= 0 &&
-                         c.terms.kind <= CONTENDER_PERMIT);
+                         c.terms.settling_ms >= 0 && c.terms.kind <= CONTENDER_PERMIT);
 }
 
 /* Ours with bytes replaced, and cut off. */
@@ -501,7 +500,7 @@ static void fuzz_decoded(void)
 {
     static const char whole[] =
         "zkflock/1 held exclusive\nci@runner7 pid 4711: make deploy\n"
-        "since=2026-11-22T02:40:10Z kind=permit permits=3 lease=15000ms for=7ms settling=9ms "
+        "since=2026-11-22T02:40:10Z kind=permit permits=3 lease=15000ms settling=9ms "
         "delay=0 version=0.1.0\n";
     char data[sizeof(whole)];
 
@@ -621,7 +620,6 @@ static void test_contender_decoded(void)
     const struct contender_terms terms = {.kind = CONTENDER_PERMIT,
                                           .permits = 3,
                                           .lease_ms = 15000,
-                                          .for_ms = 2500,
                                           .no_delay = true,
                                           .settling_ms = 12345};
     struct contender c;
@@ -635,8 +633,7 @@ static void test_contender_decoded(void)
     contender_decode(data, strlen(data), &c);
     CHECK(data, c.known && c.held && c.pid > 0);
     CHECK(data, c.terms.kind == CONTENDER_PERMIT && c.terms.permits == 3 &&
-                    c.terms.lease_ms == 15000 && c.terms.for_ms == 2500 && c.terms.no_delay &&
-                    c.terms.settling_ms == 12345);
+                    c.terms.lease_ms == 15000 && c.terms.no_delay && c.terms.settling_ms == 12345);
     CHECK(c.since, strlen(c.since) == 20 && c.since[19] == 'Z');
     CHECK(c.version, strcmp(c.version, ZKFLOCK_VERSION) == 0);
     free(data);
@@ -768,19 +765,10 @@ static void test_view_times(void)
 
     source.contenders[0].told.held = true;
     source.contenders[0].mtime_ms = 9000;
-    source.contenders[0].told.terms.for_ms = 2500;
     source.contenders[1].mtime_ms = 9000;
     view_make(&view, "/l", &source, NULL);
-    CHECK("holds since it wrote so", view.contenders[0].since_ms == 6500);
+    CHECK("holds since it wrote so", view.contenders[0].since_ms == 9000);
     CHECK("waits since it came", view.contenders[1].since_ms == 2000);
-    view_release(&view);
-
-    source = source_of(names, 1);
-    source.contenders[0].told.held = true;
-    source.contenders[0].mtime_ms = 9000;
-    source.contenders[0].told.terms.for_ms = INT64_MAX;
-    view_make(&view, "/l", &source, NULL);
-    CHECK("not before it came", view.contenders[0].since_ms == 1000);
     view_release(&view);
 }
 
