@@ -95,7 +95,6 @@ static int run(const struct options *options)
     struct keeper_times times = {.waited = -1, .held = KEEPER_NEVER_HELD};
     int status = (int)hook_find(&hook, options->hook);
 
-    fill_standard_descriptors();
     if (status == 0)
         status = find_use(options, &command, &hold);
     if (status)
@@ -118,6 +117,7 @@ done:
 
 static int act(const struct options *options)
 {
+    fill_standard_descriptors();
     switch (options->action) {
     case ACTION_UNLOCK:
         return unlock(options->lock, options->hold_for);

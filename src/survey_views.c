@@ -19,6 +19,7 @@ static void source_of(const struct znode *znode, struct view_source *source)
         .census = {.version = znode->stat.version,
                    .cversion = znode->stat.cversion,
                    .children = znode->stat.numChildren},
+        .pzxid = znode->stat.pzxid,
         .contenders = xcalloc(znode->len + 1, sizeof(source->contenders[0])),
     };
     for (size_t i = 0; i < znode->len; i++) {
