@@ -182,6 +182,7 @@ void view_make(struct view *view, const char *path, struct view_source *lock,
     bool ours = record_decode(lock->data, lock->data_len, &record);
     size_t leases = lock->len;
     size_t permits = 0;
+    bool semaphore = queue != NULL;
 
     *view = (struct view){.path = xstrdup(path), .exists = true, .readable = true};
     view->contenders = lock->contenders;
@@ -191,6 +192,11 @@ void view_make(struct view *view, const char *path, struct view_source *lock,
     place_unfair(view);
     if (queue)
         permits = take_queue(view, queue);
+    /* Of a kazoo Semaphore there are none but holders. */
+    if (leases && !recipe_sequence(view_name(&view->contenders[0]), &(int32_t){0})) {
+        semaphore = true;
+        permits = leases;
+    }
     if (ours) {
         view->permits = record.permits;
         view->lease_ms = record.lease_ms;
@@ -200,8 +206,8 @@ void view_make(struct view *view, const char *path, struct view_source *lock,
         permits = (size_t)record.permits;
     }
     view->is_lock = ours || view->len || queue;
-    judge(view, queue != NULL, count_first(view, queue != NULL, leases, permits),
-          !queue && (!ours || view->vanished) ? lock->pzxid : 0);
+    judge(view, semaphore, count_first(view, semaphore, leases, permits),
+          !semaphore && (!ours || view->vanished) ? lock->pzxid : 0);
 }
 
 void view_release(struct view *view)

@@ -210,6 +210,19 @@ free, lease 15s"
   others_end
 }
 
+@test "--list: a Semaphore of kazoo's, and a lock that is named like one who holds it" {
+  coproc PERMIT { exec zk "$ONE" create-kind ephemeral "$LOCK/pool/0123456789abcdef0123456789abcdef" 3>&-; }
+  permit_pid=$PERMIT_PID
+  read -r -u "${PERMIT[0]}" _
+  zkflock "$LOCK/d41d8cd98f00b204e9800998ecf8427e" true
+  run -0 zkflock --list "$LOCK"
+  assert_regex "$(row "$LOCK/pool")" "^$LOCK/pool held permits 1 session 0x[0-9a-f]+ [0-9]+s 0 \(unknown\)$"
+  assert_regex "$(row "$LOCK/d41d8cd98f00b204e9800998ecf8427e")" " free 0$"
+  assert_equal "${#lines[@]}" 3
+  eval "exec ${PERMIT[1]}>&-"
+  wait "$permit_pid"
+}
+
 @test "--list: hostile data and names do not reach the terminal" {
   hostile='zkflock/1 held exclusive\n\x1b[31mroot@evil\x07 pid 7: \x1b]0;pwned\x07\x9b\xff\nsince=\x1b[2J kind=\x1b version=\x1b[31m\n'
   others "$LOCK/data" x- 2 "$hostile"
