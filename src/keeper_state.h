@@ -47,6 +47,7 @@ struct keeper {
     int tries_left;
     struct front *front;
     const struct hold *hold; /* the lock is held for a caller, and there is no command; NULL */
+    bool caller_ended;       /* before it was held */
     bool announced;          /* the caller knows that it is held */
     bool released;           /* and does without it from now on */
     int ended_by;            /* the signal that ends zkflock before the command runs; 0: none */
