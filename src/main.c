@@ -97,11 +97,14 @@ static int run(const struct options *options)
 
     if (status == 0)
         status = find_use(options, &command, &hold);
-    if (status)
-        goto done;
-    if (front_start(&front, &command.inherited, command.hold) < 0) {
+    if (status == 0 && front_start(&front, &command.inherited, command.hold,
+                                   options->hold_export ? hold_export_failure : NULL) < 0) {
         log_error("cannot start: %s", strerror(errno));
         status = EXITCODE_OSERR;
+    }
+    if (status) {
+        if (options->hold_export)
+            hold_export_failure(status);
         goto done;
     }
     if (command.hold)
@@ -142,6 +145,8 @@ int main(int argc, char **argv)
 
     if (status == 0 && !done)
         status = act(&options);
+    else if (status && options.hold_export)
+        hold_export_failure(status);
     options_release(&options);
     return status;
 }
