@@ -173,6 +173,7 @@ static bool acquire(struct removal *removal)
 {
     int64_t joining_since = clock_now();
     const struct lock *lock = removal->lock;
+    bool told = false;
 
     for (;;) {
         enum lock_phase phase = lock_phase(lock);
@@ -189,6 +190,9 @@ static bool acquire(struct removal *removal)
         case LOCK_OUT:
             return failed(removal);
         case LOCK_WAITING:
+            if (!told && now < removal->wait_until)
+                log_info("waiting for %s: %zu ahead", removal->options->lock, lock_ahead(lock));
+            told = true;
             deadline = clock_earlier(deadline, removal->wait_until);
             if (now >= deadline) {
                 deadline = clock_add(deadline, LOOK_PATIENCE);

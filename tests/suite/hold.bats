@@ -211,7 +211,7 @@ EOF
   wait_in_line log --hold --for "$other" "$LOCK"
   kill -KILL "$other"
   ends_with 64 "$waiter"
-  assert grep -qx "zkflock: process $other, which $LOCK was to be held for, has ended" log
+  assert contains log "process $other, which $LOCK was to be held for, has ended"
   zk "$ONE" await-count "$LOCK" 1
   touch release
   ends_with 0 "$holder"
@@ -388,6 +388,8 @@ EOF
   eventually is_free "$LOCK"
 }
 
+is_told() { [ "$(grep -cF "$2" log)" -eq "$1" ]; } # is_told TIMES TEXT
+
 @test "--hold: TERM to what holds it, as when everything in a job gets it, leaves the script its lock" {
   export LOCK
   script bash <<'EOF'
@@ -399,8 +401,7 @@ EOF
   for signal in TERM HUP USR1; do
     pkill -"$signal" -o -f "^zkflock -v --hold $LOCK\$"
   done
-  eventually lines log 4 # holding, and one for each
-  assert grep -q "$LOCK is held until process $script ends; --unlock gives it back" log
+  eventually is_told 3 "$LOCK is held until process $script ends; --unlock gives it back"
   is_busy "$LOCK"
   touch end
   ends_with 0 "$script"
