@@ -385,8 +385,10 @@ try:
 except BlockingIOError:
     pass
 os.set_blocking(7, True)'
-  run -0 timeout 60 sh -c 'exec zkflock -vv --log-format json "$1" sh -c "echo ran" 2>&7' sh "$LOCK"
-  assert_output ran
+  background -vv --log-format json "$LOCK" sh -c 'touch ran; exit 3' 2>&7
+  eventually gone $!
+  ends_with 3 $!
+  assert_exist ran
   exec 7>&-
 }
 
