@@ -247,7 +247,7 @@ static void take_address(const char *data, size_t len, struct contender *contend
 
 void contender_decode(const char *data, size_t len, struct contender *contender)
 {
-    char who[CONTENDER_WHO_SIZE];
+    char who[CONTENDER_WHO_SIZE] = "";
     const char *line;
     size_t line_len;
 

@@ -217,8 +217,8 @@ static int look(struct admin *admin, const struct places *places)
     struct survey *survey;
     int status;
 
-    if (asks_by_status(options))
-        return tell_status(admin, places->paths[0]);
+    if (list.one && asks_by_status(options))
+        return tell_status(admin, list.one);
     survey = survey_new(admin->session, options->watch ? SESSION_SET_WATCH : SESSION_NO_WATCH);
     add_all(survey, options, places);
     status = survey_read(survey, admin);

@@ -47,10 +47,10 @@ static struct index make_index(const struct view *view)
 {
     struct index index = {.len = view ? view->len : 0};
 
-    index.list = xcalloc(index.len + 1, sizeof(index.list[0]));
+    index.list = xcalloc(index.len + 1, sizeof(void *));
     for (size_t i = 0; i < index.len; i++)
         index.list[i] = &view->contenders[i];
-    qsort(index.list, index.len, sizeof(index.list[0]), compare);
+    qsort(index.list, index.len, sizeof(void *), compare);
     return index;
 }
 
@@ -61,7 +61,7 @@ static const struct view_contender *find(const struct index *index,
     const struct view_contender **found = NULL;
 
     if (index->len)
-        found = bsearch(&contender, index->list, index->len, sizeof(index->list[0]), compare);
+        found = bsearch(&contender, index->list, index->len, sizeof(void *), compare);
     if (!found || ((*found)->read && contender->read && (*found)->czxid != contender->czxid))
         return NULL;
     return *found;

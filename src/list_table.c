@@ -10,23 +10,23 @@
 #include "xalloc.h"
 
 static const struct table_column lock_columns[] = {
-    {.title = "LOCK", .least = 12, .order = 2},
+    {.title = "LOCK", .comfort = 28, .least = 12, .order = 2},
     {.title = "STATE"},
     {.title = "KIND"},
-    {.title = "HOLDER", .least = 12, .order = 2},
+    {.title = "HOLDER", .comfort = 24, .least = 12, .order = 2},
     {.title = "PID", .right = true},
     {.title = "FOR", .right = true},
     {.title = "WAIT", .right = true},
-    {.title = "COMMAND", .least = 10, .order = 1},
+    {.title = "COMMAND", .comfort = 24, .least = 10, .order = 1},
 };
 
 static const struct table_column queue_columns[] = {
     {.title = "PLACE"},
-    {.title = "WHO", .least = 12, .order = 2},
+    {.title = "WHO", .comfort = 24, .least = 12, .order = 2},
     {.title = "PID", .right = true},
     {.title = "KIND"},
     {.title = "FOR", .right = true},
-    {.title = "COMMAND", .least = 10, .order = 1},
+    {.title = "COMMAND", .comfort = 24, .least = 10, .order = 1},
 };
 
 enum {

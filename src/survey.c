@@ -217,7 +217,7 @@ void survey_add(struct survey *survey, const char *path, enum survey_depth depth
 {
     size_t len = survey->roots_len++;
 
-    survey->roots = xreallocarray(survey->roots, len + 1, sizeof(survey->roots[0]));
+    survey->roots = xreallocarray(survey->roots, len + 1, sizeof(void *));
     survey->by_name = xreallocarray(survey->by_name, len + 1, sizeof(survey->by_name[0]));
     survey->roots[len] = tree_new(survey, NULL, path, depth);
     survey->by_name[len] = by_name;

@@ -15,8 +15,8 @@ static size_t find_slot(struct survey *survey)
     if (slot == survey->slots_len) {
         size_t len = 2 * slot + 16;
 
-        survey->slots = xreallocarray(survey->slots, len, sizeof(survey->slots[0]));
-        memset(survey->slots + slot, 0, (len - slot) * sizeof(survey->slots[0]));
+        survey->slots = xreallocarray(survey->slots, len, sizeof(void *));
+        memset(survey->slots + slot, 0, (len - slot) * sizeof(void *));
         survey->slots_len = len;
     }
     survey->slot_hint = slot + 1;
@@ -101,7 +101,7 @@ bool tree_set_children(struct survey *survey, struct znode *znode, char *const *
                        void (*unknown)(struct survey *survey, struct znode *child))
 {
     const char **wanted = xcalloc(len + 1, sizeof(wanted[0]));
-    struct znode **children = xcalloc(len + 1, sizeof(children[0]));
+    struct znode **children = xcalloc(len + 1, sizeof(void *));
     size_t wanted_len = 0;
     size_t old = 0;
     bool changed = false;
@@ -146,8 +146,7 @@ struct znode *tree_child(const struct znode *znode, const char *name)
     struct znode **child = NULL;
 
     if (znode->len)
-        child =
-            bsearch(name, znode->children, znode->len, sizeof(znode->children[0]), compare_child);
+        child = bsearch(name, znode->children, znode->len, sizeof(void *), compare_child);
     return child ? *child : NULL;
 }
 

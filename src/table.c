@@ -54,21 +54,26 @@ static size_t line_width(const struct table *table)
     return sum;
 }
 
-/* The widest of those that may be cut in this order; NULL: there is none. */
+/* The widest of those that are wider than they have to be; NULL: there is none.  order 0: comfort.
+ */
 static size_t *widest(const struct table *table, int order)
 {
     size_t *found = NULL;
 
-    for (size_t i = 0; i < table->columns_len; i++)
-        if (table->columns[i].order == order && table->columns[i].least &&
-            table->widths[i] > table->columns[i].least && (!found || table->widths[i] > *found))
+    for (size_t i = 0; i < table->columns_len; i++) {
+        const struct table_column *column = &table->columns[i];
+        size_t floor = order ? column->least : column->comfort;
+
+        if (column->comfort && (order == 0 || column->order == order) && table->widths[i] > floor &&
+            (!found || table->widths[i] > *found))
             found = &table->widths[i];
+    }
     return found;
 }
 
 static void fit(const struct table *table, size_t width)
 {
-    for (int order = 1; order <= 2; order++) {
+    for (int order = 0; order <= 2; order++) {
         size_t *column;
 
         while (line_width(table) > width && (column = widest(table, order)))

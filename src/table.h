@@ -8,9 +8,10 @@
 
 struct table_column {
     const char *title;
-    bool right;   /* the cells stand to the right */
-    size_t least; /* cut to so many columns if the line is too long; 0: never */
-    int order;    /* which are cut first: 1, then 2 */
+    bool right;     /* the cells stand to the right */
+    size_t comfort; /* if the line is too long, it is cut to so many columns; 0: never */
+    size_t least;   /* if that does not do, it is cut to these */
+    int order;      /* which are cut to the least first: 1, then 2 */
 };
 
 struct table_cell {

@@ -119,7 +119,7 @@ const char *text_clock(int64_t ms, char buf[TEXT_TIME_SIZE])
     struct tm now_tm;
 
     if (!localtime_r(&when, &then_tm) || !localtime_r(&now, &now_tm))
-        return strcpy(buf, "?");
+        return "?";
     strftime(buf, TEXT_TIME_SIZE,
              then_tm.tm_yday == now_tm.tm_yday && then_tm.tm_year == now_tm.tm_year ? "%H:%M:%S"
                                                                                     : "%F %H:%M:%S",

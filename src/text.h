@@ -31,7 +31,7 @@ char *text_cut(const char *clean, size_t width);
 /* A span of time, ms, in two units at the most: "12s", "2m05s", "3h07m", "4d03h".  Returns buf. */
 const char *text_span(int64_t ms, char buf[TEXT_TIME_SIZE]);
 
-/* The time of day here, with the date if that is not today's; ms since 1970.  Returns buf. */
+/* The time of day here, with the date if that is not today's; ms since 1970.  Returns the text. */
 const char *text_clock(int64_t ms, char buf[TEXT_TIME_SIZE]);
 
 /* The time now, ms since 1970. */

@@ -127,15 +127,15 @@ free, lease 15s"
   lock='d["locks"][0]'
   assert_equal "$(json "sorted($lock)")" \
     "['exists', 'holders', 'kind', 'lease_ms', 'name', 'path', 'permits', 'state', 'until', 'vanished', 'waiting']"
-  assert_equal "$(json "[$lock[k] for k in ('name', 'path', 'exists', 'state', 'kind', 'permits', 'lease_ms', 'vanished', 'until')]")" \
+  assert_equal "$(json "[${lock}[k] for k in ('name', 'path', 'exists', 'state', 'kind', 'permits', 'lease_ms', 'vanished', 'until')]")" \
     "['$LOCK', '$LOCK', True, 'held', 'exclusive', None, 15000, 0, None]"
-  holder="$lock['holders'][0]"
+  holder="${lock}['holders'][0]"
   assert_equal "$(json "sorted($holder)")" \
     "['address', 'command', 'created', 'holds', 'host', 'kind', 'node', 'pid', 'session', 'since', 'token', 'until', 'user', 'version']"
-  assert_equal "$(json "[$holder[k] for k in ('user', 'host', 'holds', 'kind', 'address')]")" \
+  assert_equal "$(json "[${holder}[k] for k in ('user', 'host', 'holds', 'kind', 'address')]")" \
     "['ann', '$(hostname)', True, 'exclusive', None]"
-  assert_equal "$(json "$holder['version'] + '.'")" "$(zkflock --version | cut -d' ' -f2)."
-  assert_equal "$(json "$lock['waiting'][0]['command']")" true
+  assert_equal "$(json "${holder}['version'] + '.'")" "$(zkflock --version | cut -d' ' -f2)."
+  assert_equal "$(json "${lock}['waiting'][0]['command']")" true
   assert_equal "$(json "[d['locks'][1][k] for k in ('exists', 'state', 'kind', 'holders', 'waiting')]")" \
     "[False, 'free', None, [], []]"
   # What the manual lists is what there is.
