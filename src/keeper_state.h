@@ -146,9 +146,12 @@ void keeper_end_reentry(struct keeper *keeper);
 /* Takes in what the front has said, without waiting. */
 void keeper_hear_front(struct keeper *keeper);
 
-/* Events for the log; in keeper_tell.c, as are the next. */
+/*
+ * Events for the log; in keeper_tell.c, as are the next.  The reason for a loss is a word for
+ * programs: the znode is "gone", or there was no "contact".
+ */
 void keeper_tell_acquired(struct keeper *keeper);
-void keeper_tell_lost(struct keeper *keeper, const char *reason, const char *why);
+void keeper_tell_lost(struct keeper *keeper, const char *reason, const char *text);
 void keeper_tell_released(struct keeper *keeper);
 
 /*

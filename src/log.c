@@ -134,7 +134,7 @@ static void say(struct log_line line, const char *format, va_list args)
     {                                                                                              \
         va_list args;                                                                              \
         va_start(args, format);                                                                    \
-        say((struct log_line){.severity = LEVEL}, format, args);                                   \
+        say((struct log_line){.severity = (LEVEL)}, format, args);                                 \
         va_end(args);                                                                              \
     }
 

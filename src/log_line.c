@@ -157,6 +157,14 @@ static void set_time(json_t *object, const struct timespec *time)
     json_object_set_new(object, "time", json_string(text));
 }
 
+/* To the millisecond. */
+static json_t *seconds(int64_t ns)
+{
+    int64_t ms = ns / 1000000;
+
+    return json_real((double)ms / 1000);
+}
+
 static void set_fields(json_t *object, const struct log_field *field)
 {
     for (; field && field->type != LOG_END; field++) {
@@ -165,8 +173,7 @@ static void set_fields(json_t *object, const struct log_field *field)
         else if (field->type == LOG_NUMBER)
             json_object_set_new(object, field->name, json_integer(field->number));
         else
-            json_object_set_new(object, field->name,
-                                json_real((double)(field->number / 1000000) / 1000));
+            json_object_set_new(object, field->name, seconds(field->number));
     }
 }
 

@@ -103,13 +103,13 @@ every_line() { [ -s "$1" ] && ! grep -Evq "$2" "$1"; }
 
 @test "json: the same events, with their members" {
   hold "$LOCK" release
-  background "${JSON[@]}" "$LOCK" sh -c 'echo "$ZKFLOCK_NODE $ZKFLOCK_TOKEN" >env; exit 3' 2>log
+  background "${JSON[@]}" "$LOCK" sh -c 'echo "$ZKFLOCK_NODE $ZKFLOCK_TOKEN" >seen; exit 3' 2>log
   waiter=$!
   eventually contains log queued
   touch release
   ends_with 0 "$holder"
   ends_with 3 "$waiter"
-  read -r node token <env
+  read -r node token <seen
   run -0 told log "$LOCK"
   assert_output "connected info 0 server=$ONE took_s=T
 queued info 0 path=$LOCK position=2 holder=T holder_held_s=T
