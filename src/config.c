@@ -253,10 +253,24 @@ static char *user_file(void)
     return base && base[0] == '/' ? xasprintf("%s/.config/zkflock/config", base) : NULL;
 }
 
+/* One that is always looked for must not have everybody wait for somebody who writes to it. */
+static int read_if_there(struct settings *settings, enum settings_level level, const char *file)
+{
+    struct stat st;
+
+    if (is_missing(file))
+        return 0;
+    if (stat(file, &st) == 0 && S_ISFIFO(st.st_mode)) {
+        log_error("%s: cannot be read: it is a FIFO", file);
+        return EXITCODE_CONFIG;
+    }
+    return read_file(settings, level, file);
+}
+
 int config_read(struct settings *settings, const char *file)
 {
     char *user;
-    int status = 0;
+    int status;
 
     /* Debian's inih has these as variables. */
     ini_max_line = LINE_SIZE;
@@ -265,11 +279,10 @@ int config_read(struct settings *settings, const char *file)
     ini_inline_comment_prefixes = (char *)";#";
     if (file)
         return read_file(settings, SETTINGS_USER, file);
-    if (!is_missing(CONFIG_SYSTEM_FILE))
-        status = read_file(settings, SETTINGS_SYSTEM, CONFIG_SYSTEM_FILE);
+    status = read_if_there(settings, SETTINGS_SYSTEM, CONFIG_SYSTEM_FILE);
     user = user_file();
-    if (status == 0 && user && !is_missing(user))
-        status = read_file(settings, SETTINGS_USER, user);
+    if (status == 0 && user)
+        status = read_if_there(settings, SETTINGS_USER, user);
     free(user);
     return status;
 }

@@ -46,8 +46,12 @@ static const char *user_name(char number[16])
 
     if (!name || !*name)
         name = getenv("USER");
+    if (name && *name)
+        return name;
+    if (geteuid() == 0)
+        return "root";
     snprintf(number, 16, "%u", (unsigned int)geteuid());
-    return name && *name ? name : number;
+    return number;
 }
 
 void contender_introduce(char *const *argv)
@@ -84,10 +88,10 @@ char *contender_encode(enum contender_state state, const struct contender_terms 
         snprintf(permits, sizeof(permits), " permits=%" PRId32, terms->permits);
     if (terms->settling_ms)
         snprintf(settling, sizeof(settling), " settling=%" PRId64 "ms", terms->settling_ms);
-    return xasprintf("%s%s\n%s\nsince=%s kind=%s%s lease=%" PRId64 "ms%s version=" ZKFLOCK_VERSION
-                     "\n",
-                     version, states[state][terms->kind == CONTENDER_SHARED], self, since,
-                     kinds[terms->kind], permits, terms->lease_ms, settling);
+    return xasprintf(
+        "%s%s\n%s\nsince=%s kind=%s%s lease=%" PRId64 "ms%s%s version=" ZKFLOCK_VERSION "\n",
+        version, states[state][terms->kind == CONTENDER_SHARED], self, since, kinds[terms->kind],
+        permits, terms->lease_ms, settling, terms->no_delay ? " delay=0" : "");
 }
 
 bool contender_holds_exclusively(const char *data, size_t len)
@@ -158,26 +162,23 @@ static const char *take_number(const char *text, int64_t *number)
 static void take_who(const char *who, struct contender *contender)
 {
     static const char mark[] = " pid ";
-    const char *pid = strstr(who, mark);
-    const char *rest = NULL;
-    const char *at;
 
-    while (pid) {
-        rest = take_number(pid + sizeof(mark) - 1, &contender->pid);
-        if (rest && *rest == ':')
-            break;
-        pid = strstr(pid + 1, mark);
-    }
-    at = pid ? memrchr(who, '@', (size_t)(pid - who)) : NULL;
-    if (!at) {
-        contender->pid = 0;
+    for (const char *pid = strstr(who, mark); pid; pid = strstr(pid + 1, mark)) {
+        const char *at = memrchr(who, '@', (size_t)(pid - who));
+        int64_t number;
+        const char *rest = take_number(pid + sizeof(mark) - 1, &number);
+
+        if (!at || !rest || *rest != ':')
+            continue;
+        contender->pid = number;
+        contender_copy_printable(contender->user, sizeof(contender->user), who, (size_t)(at - who));
+        contender_copy_printable(contender->host, sizeof(contender->host), at + 1,
+                                 (size_t)(pid - at - 1));
+        rest += rest[1] == ' ' ? 2 : 1;
+        contender_copy_printable(contender->command, sizeof(contender->command), rest,
+                                 strlen(rest));
         return;
     }
-    contender_copy_printable(contender->user, sizeof(contender->user), who, (size_t)(at - who));
-    contender_copy_printable(contender->host, sizeof(contender->host), at + 1,
-                             (size_t)(pid - at - 1));
-    rest += rest[1] == ' ' ? 2 : 1;
-    contender_copy_printable(contender->command, sizeof(contender->command), rest, strlen(rest));
 }
 
 static int64_t milliseconds(const char *value)
@@ -200,6 +201,8 @@ static void take_pair(const char *key, const char *value, struct contender *cont
                                  strlen(value));
     } else if (strcmp(key, "lease") == 0) {
         terms->lease_ms = milliseconds(value);
+    } else if (strcmp(key, "delay") == 0) {
+        terms->no_delay = strcmp(value, "0") == 0;
     } else if (strcmp(key, "settling") == 0) {
         terms->settling_ms = milliseconds(value);
     } else if (strcmp(key, "permits") == 0) {

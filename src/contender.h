@@ -13,6 +13,7 @@
  *     permits=N       of a semaphore: how many there are
  *     lease=NUMBERms  as far as it is known to the contender
  *     settling=NUMBERms  now begins to wait so long for a holder that vanished; left out if not
+ *     delay=0         it does not wait for holders that vanished; left out if it does
  *     version=TEXT    of zkflock
  *
  * in any order and with others between them, which readers skip.
@@ -49,6 +50,7 @@ struct contender_terms {
     enum contender_kind kind;
     int32_t permits; /* CONTENDER_PERMIT: how many there are; else 0 */
     int64_t lease_ms;
+    bool no_delay;       /* it does not wait for holders that vanished */
     int64_t settling_ms; /* how long it waits for a holder that vanished; 0: it does not */
 };
 

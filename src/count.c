@@ -128,7 +128,10 @@ void count_written(struct lock *lock)
                lock->squaring == recipe_vanished(lock->census, lock->record.base);
 
     if (rc == ZOK) {
+        uint32_t sets = lock->step == STEP_SQUARE ? lock->squaring : 1;
+
         lock->record_state = RECORD_OURS;
+        lock->census.version = (int32_t)((uint32_t)lock->census.version + sets);
         lock->squared += lock->step == STEP_SQUARE ? lock->squaring : 0;
         /* A check by a name without the GUID may have met another's znode. */
         if (all && lock_knows_own(lock))

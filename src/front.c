@@ -46,19 +46,27 @@ struct front_process {
     pid_t keeper;
     pid_t guard;
     int status; /* -1: not known yet */
+    front_last_words *last_words;
 };
+
+static _Noreturn void end(const struct front_process *process, int status)
+{
+    if (status && process->last_words)
+        process->last_words(status);
+    _exit(status);
+}
 
 /* The link has closed: the keeper has ended, one way or the other. */
 static _Noreturn void finish(const struct front_process *process)
 {
     waitpid(process->keeper, NULL, 0);
     if (process->status >= 0)
-        _exit(process->status);
+        end(process, process->status);
     /* It was killed.  The guard, this process's child now, ends the command. */
     if (process->guard > 0)
         waitpid(process->guard, NULL, 0);
     log_error("the keeper process was killed, so the command was ended");
-    _exit(EXITCODE_INTERNAL);
+    end(process, EXITCODE_INTERNAL);
 }
 
 static void hear_keeper(struct front_process *process)
@@ -76,7 +84,7 @@ static void hear_keeper(struct front_process *process)
     if (len != sizeof(message))
         return;
     if (message.type == MESSAGE_RELEASE)
-        _exit(message.number);
+        end(process, message.number);
     if (message.type == MESSAGE_END) {
         process->status = message.number;
     } else if (message.type == MESSAGE_GUARD) {
@@ -118,9 +126,10 @@ static bool has_terminal(void)
 }
 
 /* Returns in the child, or -1 with errno. */
-static int split(struct front *front, bool detached)
+static int split(struct front *front, bool detached, front_last_words *last_words)
 {
-    struct front_process process = {.signal_fd = front->signal_fd, .status = -1};
+    struct front_process process = {
+        .signal_fd = front->signal_fd, .status = -1, .last_words = last_words};
     int ends[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
@@ -145,12 +154,14 @@ static int split(struct front *front, bool detached)
     return 0;
 }
 
-int front_start(struct front *front, struct command_inheritance *inherited, bool detached)
+int front_start(struct front *front, struct command_inheritance *inherited, bool detached,
+                front_last_words *last_words)
 {
     *front = (struct front){.link = -1};
     inherited->process_group = getpgrp();
     front->signal_fd = signals_block(&inherited->mask, &inherited->ignores_child);
-    if (front->signal_fd < 0 || ((detached || has_terminal()) && split(front, detached) < 0))
+    if (front->signal_fd < 0 ||
+        ((detached || has_terminal()) && split(front, detached, last_words) < 0))
         return -1;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     return 0;
@@ -200,7 +211,8 @@ enum front_news front_next(struct front *front, struct signals_received *signal)
 
 void front_introduce(const struct front *front, pid_t guard)
 {
-    say(front->link, MESSAGE_GUARD, guard, false);
+    if (front->link >= 0)
+        say(front->link, MESSAGE_GUARD, guard, false);
 }
 
 void front_stop(const struct front *front, int number, bool keeper_too)
@@ -229,5 +241,6 @@ void front_release(struct front *front, int status)
 
 void front_end(const struct front *front, int status)
 {
-    say(front->link, MESSAGE_END, status, false);
+    if (front->link >= 0)
+        say(front->link, MESSAGE_END, status, false);
 }

@@ -26,13 +26,17 @@ struct front {
     bool separate; /* there is, or was, a front process */
 };
 
+typedef void front_last_words(int status);
+
 /*
  * Blocks signals, splits the front off where there is a terminal, or detached: always, and the
- * keeper goes to a session of its own; and fills in what the command is to inherit.  To be called
- * by a process with one thread.  Returns 0 in the keeper alone; -1 with errno if it cannot be done,
- * and then nothing was split.
+ * keeper goes to a session of its own; and fills in what the command is to inherit.  last_words,
+ * which may be NULL, is called by a front's process that ends with another status than 0.  To be
+ * called by a process with one thread.  Returns 0 in the keeper alone; -1 with errno if it cannot
+ * be done, and then nothing was split.
  */
-int front_start(struct front *front, struct command_inheritance *inherited, bool detached);
+int front_start(struct front *front, struct command_inheritance *inherited, bool detached,
+                front_last_words *last_words);
 
 /* The descriptors to wait for; the link may be -1. */
 int front_link_fd(const struct front *front);
@@ -48,7 +52,7 @@ enum front_news {
 /* Takes what has come, without waiting; *signal with FRONT_SIGNAL. */
 enum front_news front_next(struct front *front, struct signals_received *signal);
 
-/* Tells the front who the guard is, which it waits for if the keeper dies. */
+/* Tells the front, where there is one, who the guard is, which it waits for if the keeper dies. */
 void front_introduce(const struct front *front, pid_t guard);
 
 /* Stops zkflock by that signal of job control; the keeper too while it only waits. */

@@ -7,8 +7,9 @@
  *     guard_extend()      after every proof of life; answered by EXTENDED
  *     guard_next()        when guard_fd() is readable: what the guard has to say
  *     guard_ask()         somebody wants the lock: a signal asks for an end, and nothing follows
- *     guard_keep()        others use the lock, and may when the command has ended: guard them
- *     guard_release()     the caller that the lock was held for does without it: GUARD_EXITED
+ *     guard_keep()        another uses the lock, and may when the command has ended: guard it too
+ *     guard_release()     the caller that the lock was held for does without it; GUARD_EXITED
+ *                         follows
  *     guard_kill()        the lock is lost: end the command; GUARD_EMPTY follows
  *     guard_dismiss()     the lock is given back: the guard leaves, and kills nothing
  *
@@ -37,7 +38,8 @@ struct guard_mandate {
     struct legacy *legacy;
     int signal; /* the first one, when the lock is lost */
     enum lease_on_lost on_lost;
-    int caller_fd;   /* a pidfd: the lock is held for that process, and there is no command; -1 */
+    pid_t caller;    /* the lock is held for that process, and there is no command; 0 */
+    int caller_fd;   /* a pidfd of it; -1 */
     bool whole_tree; /* it has ended when nothing that the command started is left */
 };
 
@@ -47,7 +49,7 @@ enum guard_order {
     GUARD_EXTEND,
     GUARD_SIGNAL,
     GUARD_ASK,
-    GUARD_KEEP,
+    GUARD_KEEP, /* number: who was let in, where that need not descend from the guard; 0 */
     GUARD_RELEASE,
     GUARD_KILL,
     GUARD_DISMISS,
@@ -92,7 +94,7 @@ void guard_go(const struct guard *guard, int64_t lease_end, const struct lease *
 void guard_extend(const struct guard *guard, int64_t lease_end);
 void guard_signal(const struct guard *guard, int signal);
 void guard_ask(const struct guard *guard, int signal);
-void guard_keep(const struct guard *guard);
+void guard_keep(const struct guard *guard, pid_t user);
 void guard_release(const struct guard *guard);
 void guard_kill(const struct guard *guard);
 void guard_dismiss(const struct guard *guard);

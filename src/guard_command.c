@@ -164,7 +164,7 @@ void guard_reap(struct guard_state *guard)
 void guard_release_caller(struct guard_state *guard)
 {
     guard->caller_fd = -1;
-    tree_forget_outsider();
+    tree_forget_outsider(guard->mandate->caller);
     command_over(guard, 0);
     tell_exit(guard);
 }

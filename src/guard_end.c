@@ -7,6 +7,9 @@
 #include "guard_state.h"
 #include "tree.h"
 
+/* From one look to the next at a script under --on-lost term, and at what it has started. */
+#define LOOK_AGAIN (500 * CLOCK_MS)
+
 void guard_tree_is_empty(struct guard_state *guard)
 {
     guard->pid = 0;
@@ -30,13 +33,21 @@ void guard_kill_tree(struct guard_state *guard)
         guard_set_timer(guard, clock_now() + pause);
 }
 
+/* Children tell of their end; others have to be looked after. */
+static int64_t next_look(const struct guard_state *guard)
+{
+    return guard->mandate->caller ? clock_now() + LOOK_AGAIN : CLOCK_NEVER;
+}
+
 void guard_end_tree(struct guard_state *guard)
 {
     int64_t kill_at = clock_earlier(guard_kill_time(guard), clock_now() + guard->lease.grace);
     enum lease_on_lost how = guard->mandate->on_lost;
 
     guard->state = how == LEASE_WARN ? LOST : ENDING;
-    guard_set_timer(guard, how == LEASE_KILL ? kill_at : CLOCK_NEVER);
+    guard_set_timer(guard, how == LEASE_KILL   ? kill_at
+                           : how == LEASE_TERM ? next_look(guard)
+                                               : CLOCK_NEVER);
     if (how == LEASE_WARN)
         return;
     tree_signal(guard->mandate->signal, guard->pid);
@@ -52,6 +63,11 @@ void guard_timer_due(struct guard_state *guard)
     if (guard_is_guarding(guard) && clock_now() >= guard_first_signal_time(guard)) {
         guard_tell(guard, GUARD_LEASE_OVER, 0);
         guard_end_tree(guard);
+    } else if (guard->state == ENDING && guard->mandate->on_lost == LEASE_TERM) {
+        if (tree_outsiders_gone())
+            guard_tree_is_empty(guard);
+        else
+            guard_set_timer(guard, next_look(guard));
     } else if (guard->state == ENDING || guard->state == KILLING) {
         guard_kill_tree(guard);
     }

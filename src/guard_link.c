@@ -81,9 +81,9 @@ void guard_ask(const struct guard *guard, int signal)
     order_short(guard, GUARD_ASK, signal, 0);
 }
 
-void guard_keep(const struct guard *guard)
+void guard_keep(const struct guard *guard, pid_t user)
 {
-    order_short(guard, GUARD_KEEP, 0, 0);
+    order_short(guard, GUARD_KEEP, user, 0);
 }
 
 void guard_release(const struct guard *guard)

@@ -112,7 +112,7 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
     case GUARD_SIGNAL:
         if (guard->pid > 0)
             kill(guard->pid, order->number);
-        else if (guard->mandate->whole_tree && guard_is_guarding(guard))
+        else if (guard->state == LINGERING)
             tree_signal(order->number, 0);
         break;
     case GUARD_ASK:
@@ -120,6 +120,8 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
         break;
     case GUARD_KEEP:
         guard->used = true;
+        if (order->number > 0)
+            tree_add_outsider(order->number, -1);
         if (guard->state == EXITED) {
             guard->state = LINGERING;
             guard_set_timer(guard, guard_first_signal_time(guard));

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,13 +85,26 @@ static pid_t find_caller(void)
     return getppid();
 }
 
+/* Though its number may still be there. */
+static bool has_ended(int pidfd)
+{
+    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+
+    return poll(&end, 1, 0) > 0;
+}
+
 int hold_start(struct hold *hold, pid_t pid)
 {
     *hold = (struct hold){.caller = pid ? pid : find_caller()};
     hold->caller_fd = (int)syscall(SYS_pidfd_open, hold->caller, 0);
     snprintf(hold->name, sizeof(hold->name), "process %d", (int)hold->caller);
     hold->command[0] = hold->name;
-    if (hold->caller_fd < 0) {
+    if (hold->caller == getpid()) {
+        log_error("--hold: process %d is this zkflock itself, which ends when the lock is held",
+                  (int)hold->caller);
+        return EXITCODE_USAGE;
+    }
+    if (hold->caller_fd < 0 || has_ended(hold->caller_fd)) {
         log_error("--hold: there is no process %d to hold a lock for", (int)hold->caller);
         return EXITCODE_USAGE;
     }
@@ -163,21 +177,24 @@ static void print_export(const char *name, const char *value)
     fputs("'\n", stdout);
 }
 
-void hold_announce(bool wanted, const char *lock, const char *node, int64_t token, const char *held)
+bool hold_export(const char *lock, const char *node, int64_t token, const char *held)
 {
+    char *all = reentry_held_with(held);
     char text[24];
-    char *all;
 
-    if (wanted) {
-        print_export("ZKFLOCK_LOCK", lock);
-        print_export("ZKFLOCK_NODE", node);
-        snprintf(text, sizeof(text), "%" PRId64, token);
-        print_export("ZKFLOCK_TOKEN", text);
-        all = reentry_held_with(held);
-        print_export(REENTRY_VARIABLE, all);
-        free(all);
-        if (fflush(stdout) != 0)
-            log_warning("cannot print the environment of %s: %s", lock, strerror(errno));
-    }
-    hold_drop_stdout();
+    print_export("ZKFLOCK_LOCK", lock);
+    print_export("ZKFLOCK_NODE", node);
+    snprintf(text, sizeof(text), "%" PRId64, token);
+    print_export("ZKFLOCK_TOKEN", text);
+    print_export(REENTRY_VARIABLE, all);
+    free(all);
+    if (fflush(stdout) == 0)
+        return true;
+    log_error("cannot print the environment of %s: %s; it is given back", lock, strerror(errno));
+    return false;
+}
+
+void hold_export_failure(int status)
+{
+    dprintf(STDOUT_FILENO, "(exit %d)\n", status);
 }

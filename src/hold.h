@@ -27,18 +27,23 @@ int hold_start(struct hold *hold, pid_t pid);
 
 /*
  * In the keeper, before anything else is opened: keeps of the descriptors of zkflock only what it
- * needs, so that nobody waits for their end.  stdout stays until hold_announce().
+ * needs, so that nobody waits for their end.  stdout stays until hold_drop_stdout().
  */
 void hold_detach(const struct hold *hold, const struct front *front);
 
-/* In the guard: the same for stdout. */
+/* The same for stdout. */
 void hold_drop_stdout(void);
 
 /*
- * Prints what a shell makes its environment from, if that is wanted, and lets go of stdout.  held
- * is the name to be added to ZKFLOCK_HELD, or empty.
+ * Prints what a shell makes its environment from.  held is the name to be added to ZKFLOCK_HELD, or
+ * empty.  Returns whether that was possible; if not, it was told.
  */
-void hold_announce(bool wanted, const char *lock, const char *node, int64_t token,
-                   const char *held);
+bool hold_export(const char *lock, const char *node, int64_t token, const char *held);
+
+/*
+ * In its place, what has a shell's eval fail with that status: of nothing at all eval makes a
+ * success.
+ */
+void hold_export_failure(int status);
 
 #endif

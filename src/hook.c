@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "guard.h"
 #include "hold.h"
 #include "log.h"
 #include "xalloc.h"
@@ -23,9 +24,6 @@
 
 /* How long a hook that was killed is waited for: one that hangs in the kernel does not die. */
 #define KILL_PATIENCE CLOCK_S
-
-/* Room for a znode's path and its end. */
-#define NODE_SIZE 1280
 
 /* The runner's end of the link. */
 #define RUNNER_LINK 3
@@ -37,8 +35,8 @@ static const char *const event_names[] = {
 
 struct message {
     int32_t event;
-    int64_t token;        /* ACQUIRED */
-    char node[NODE_SIZE]; /* ACQUIRED */
+    int64_t token;              /* ACQUIRED */
+    char node[GUARD_NODE_SIZE]; /* ACQUIRED */
 };
 
 enum exitcode hook_find(struct hook *hook, const char *text)

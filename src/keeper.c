@@ -53,6 +53,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
                                .legacy = keeper->legacy,
                                .signal = options->signal,
                                .on_lost = options->on_lost,
+                               .caller = command->hold ? command->hold->caller : 0,
                                .caller_fd = command->hold ? command->hold->caller_fd : -1,
                                .whole_tree = options->tree};
     /* The guard first: the runner keeps no descriptor of others open, the guard would. */
@@ -84,10 +85,15 @@ static void take_signal(struct keeper *keeper, const struct signals_received *re
     int number = received->number;
 
     if (keeper->running && keeper->hold) {
+        /* Whoever ends the caller together with all around it means that to be under the lock. */
         if (signals_end(number))
-            keeper_release(keeper);
+            log_info("%s is held until %s ends; --unlock gives it back", keeper->options->lock,
+                     keeper->hold->name);
     } else if (keeper->running) {
-        if (signals_to_forward(received, keeper->started))
+        /* What is left of a command that has ended need not have got what the terminal sent. */
+        if (keeper->exited && signals_stop(number))
+            front_stop(keeper->front, number, false);
+        if (signals_to_forward(received, keeper->started && !keeper->exited))
             guard_signal(&keeper->guard, number);
     } else if (signals_stop(number)) {
         keeper_end_wait(keeper);
@@ -164,6 +170,12 @@ static void take_event(struct keeper *keeper, const struct session_event *event)
         once_handle(keeper->once, event);
 }
 
+/* While the lock is held, the guard does. */
+static bool awaits_caller(const struct keeper *keeper)
+{
+    return keeper->hold && !keeper->running && !keeper->caller_ended;
+}
+
 void keeper_pump(struct keeper *keeper, int64_t deadline)
 {
     struct guard_message report;
@@ -174,13 +186,14 @@ void keeper_pump(struct keeper *keeper, int64_t deadline)
         {.fd = keeper->session ? session_fd(keeper->session) : -1, .events = POLLIN},
         {.fd = front_link_fd(keeper->front), .events = POLLIN},
         {.fd = keeper->reentry ? reentry_fd(keeper->reentry) : -1, .events = POLLIN},
+        {.fd = awaits_caller(keeper) ? keeper->hold->caller_fd : -1, .events = POLLIN},
     };
 
     if (keeper->session)
         deadline = clock_earlier(deadline, session_tick(keeper->session));
     if (keeper->locks)
         deadline = clock_earlier(deadline, lockset_tick(keeper->locks));
-    if (poll(fds, 5, clock_poll_timeout(deadline)) < 0)
+    if (poll(fds, sizeof(fds) / sizeof(fds[0]), clock_poll_timeout(deadline)) < 0)
         return;
     if (fds[2].revents) {
         while (session_next_event(keeper->session, &event))
@@ -195,6 +208,8 @@ void keeper_pump(struct keeper *keeper, int64_t deadline)
         keeper_serve_reentry(keeper);
     if (fds[0].revents || fds[3].revents)
         keeper_hear_front(keeper);
+    if (fds[5].revents)
+        keeper->caller_ended = true;
 }
 
 /* ---- the end ---- */
@@ -223,6 +238,13 @@ bool keeper_guard_died(struct keeper *keeper)
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 
+static void caller_ended(struct keeper *keeper)
+{
+    log_error("%s, which %s was to be held for, has ended", keeper->hold->name,
+              keeper->options->lock);
+    keeper_stop(keeper, EXITCODE_USAGE);
+}
+
 bool keeper_cut_short(struct keeper *keeper)
 {
     if (keeper->ended_by)
@@ -231,6 +253,8 @@ bool keeper_cut_short(struct keeper *keeper)
         keeper_guard_died(keeper);
     else if (keeper->abandoned)
         keeper_front_died(keeper);
+    else if (keeper->caller_ended)
+        caller_ended(keeper);
     else
         return false;
     return true;

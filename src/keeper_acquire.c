@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "plan.h"
 
 /* How long to wait for word on who is ahead, when giving up. */
 #define LOOK_PATIENCE CLOCK_S
@@ -52,18 +53,23 @@ static bool out_of_contact(struct keeper *keeper)
 static bool held_for_caller(struct keeper *keeper)
 {
     const struct options *options = keeper->options;
-    const struct reentry_lock lock = {
-        .path = options->lock, .kind = options->kind, .permits = options->permits};
-    pid_t caller = reentry_held_for(&lock, options->servers, clock_now() + CLOCK_S);
 
-    if (!caller)
-        return false;
-    log_error("%s is held for process %d, which this one is part of, and would be waited for in "
-              "vain; take its environment there, eval \"$(zkflock --hold --export LOCK)\", to use "
-              "the lock in here, or --unlock it first",
-              options->lock, (int)caller);
-    keeper_stop(keeper, EXITCODE_USAGE);
-    return true;
+    for (size_t i = 0; i < 1 + options->with_len; i++) {
+        const struct reentry_lock *lock = &keeper->wanted[i];
+        pid_t caller = 0;
+
+        if (plan_has(keeper->items, keeper->items_len, lock->path))
+            caller = reentry_held_for(lock, options->servers, clock_now() + CLOCK_S);
+        if (!caller)
+            continue;
+        log_error("%s is held for process %d, which this one is part of, and would be waited for "
+                  "in vain; take its environment there, eval \"$(zkflock --hold --export LOCK)\", "
+                  "to use the lock in here, or --unlock it first",
+                  lock->path, (int)caller);
+        keeper_stop(keeper, EXITCODE_USAGE);
+        return true;
+    }
+    return false;
 }
 
 /* The lease is a property of the lock: what was asked for counts only for whoever makes it. */

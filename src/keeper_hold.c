@@ -1,17 +1,24 @@
 #include "keeper_state.h"
 
 #include "log.h"
+#include "tree.h"
 
 void keeper_announce(struct keeper *keeper)
 {
     const struct options *options = keeper->options;
+    int status = 0;
 
     if (!keeper->hold || keeper->announced)
         return;
-    hold_announce(options->hold_export, options->lock, keeper_node(keeper), keeper_token(keeper),
-                  keeper->reentry ? reentry_name(keeper->reentry) : "");
-    front_release(keeper->front, 0);
+    if (options->hold_export &&
+        !hold_export(options->lock, keeper_node(keeper), keeper_token(keeper),
+                     keeper->reentry ? reentry_name(keeper->reentry) : ""))
+        status = EXITCODE_OSERR;
+    hold_drop_stdout();
+    front_release(keeper->front, status);
     keeper->announced = true;
+    if (status)
+        keeper_release(keeper);
 }
 
 void keeper_release(struct keeper *keeper)
@@ -19,5 +26,8 @@ void keeper_release(struct keeper *keeper)
     if (keeper->released)
         return;
     keeper->released = true;
+    if (keeper->reentry)
+        reentry_allow_unlock(keeper->reentry, NULL);
+    tree_forget_outsider(keeper->hold->caller);
     guard_release(&keeper->guard);
 }

@@ -7,6 +7,7 @@
 
 #include "log.h"
 #include "plan.h"
+#include "tree.h"
 #include "xalloc.h"
 
 /* The locks as a zkflock around this one knows them: a semaphore as one. */
@@ -59,6 +60,7 @@ bool keeper_enter(struct keeper *keeper, int64_t deadline)
         switch (reentry_ask(lock, keeper->options->servers, deadline, &entry)) {
         case REENTRY_UNKNOWN:
         case REENTRY_UNLOCKED:
+        case REENTRY_IN_USE:
             break;
         case REENTRY_ENTERED:
             take_entry(keeper, lock, &entry);
@@ -99,17 +101,33 @@ void keeper_offer(struct keeper *keeper)
         reentry_allow_unlock(keeper->reentry, keeper->options->lock);
 }
 
+/*
+ * Before they are answered and start: the guard has to know, should this process be killed.  What
+ * uses a lock that is held for another process descends from neither.
+ */
+static void guard_new_users(struct keeper *keeper)
+{
+    pid_t user;
+
+    while ((user = reentry_new_user(keeper->reentry)) >= 0) {
+        if (keeper->hold)
+            tree_add_outsider(user, -1);
+        guard_keep(&keeper->guard, keeper->hold ? user : 0);
+        keeper->guard_keeps = true;
+    }
+}
+
 void keeper_serve_reentry(struct keeper *keeper)
 {
     reentry_serve(keeper->reentry);
-    /* Before they are answered and start: the guard has to know, should this process be killed. */
-    if (reentry_was_used(keeper->reentry) && !keeper->guard_keeps) {
-        guard_keep(&keeper->guard);
-        keeper->guard_keeps = true;
-    }
+    guard_new_users(keeper);
     reentry_answer(keeper->reentry, keeper_node(keeper), keeper_token(keeper));
-    if (reentry_unlock_wanted(keeper->reentry))
+    if (reentry_unlock_wanted(keeper->reentry)) {
         keeper_release(keeper);
+        /* One who uses it may be waiting for the one who asks. */
+        if (reentry_users(keeper->reentry) > 0)
+            reentry_unlocked(keeper->reentry);
+    }
 }
 
 static const struct reentry_entry *main_entry(const struct keeper *keeper)

@@ -241,8 +241,9 @@ static bool lingers_on(struct run *run)
     if (users == 0 && (keeper->tree_empty || !keeper->options->tree))
         return false;
     if (!run->lingering && users > 0)
-        log_info("%s has ended, but %zu zkflock inside it still use %s", keeper->command->argv[0],
-                 users, keeper->options->lock);
+        log_info("%s %s, but %zu zkflock inside it still use %s", keeper->command->argv[0],
+                 keeper->released ? "does without the lock" : "has ended", users,
+                 keeper->options->lock);
     else if (!run->lingering)
         log_info("%s has ended, but something that it started still runs",
                  keeper->command->argv[0]);

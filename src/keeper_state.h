@@ -55,6 +55,7 @@ struct keeper {
     int tries_left;
     struct front *front;
     const struct hold *hold; /* the lock is held for a caller, and there is no command; NULL */
+    bool caller_ended;       /* before it was held */
     bool announced;          /* the caller knows that it is held */
     bool released;           /* and does without it from now on */
     bool revoked;            /* somebody asks for the lock; it has been said, and done */

@@ -78,27 +78,36 @@ void leave_because_rc(struct lock *lock, int rc, const char *what, const char *p
     }
 }
 
-/*
- * The version that was read behind the last proof still holds while it is held: nobody else may
- * have counted out or squared anything meanwhile.
- */
+/* Nothing was done, and it is held as before. */
+static void back_to_held(struct lock *lock)
+{
+    lock->remove_tries = 0;
+    lock->leaving = false;
+    lock->step = STEP_NONE;
+    lock->phase = LOCK_HELD;
+}
+
 void leave_removed(struct lock *lock)
 {
-    const char *path = lock->path;
     int rc = lock->rc[TAG_MULTI];
+    int part = lock->failed_op;
+    const char *path = part > 1 ? lock->others[part - 2].path : lock->path;
 
-    if (rc == ZOK || (rc == ZNONODE && lock->failed_op == 0 && lock->remove_tries > 1)) {
-        leave_done(lock); /* of several tries, one whose answer was lost may have done it */
+    /* Of several tries, one whose answer was lost may have done it. */
+    if (rc == ZOK || (rc == ZNONODE && part == 0 && lock->remove_tries > 1)) {
+        leave_done(lock);
         return;
     }
-    if (lock->failed_op > 1)
-        path = lock->others[lock->failed_op - 2].path;
+    if (rc == ZBADVERSION && part > 1) {
+        back_to_held(lock);
+        return;
+    }
     lock->step = STEP_NONE;
     if (rc == ZNOTEMPTY || rc == ZBADVERSION)
-        leave_because(lock, EXITCODE_BUSY, "not removed: somebody has just come to %s", path);
+        leave_because(lock, EXITCODE_BUSY, "%s is not removed: somebody has just come", path);
     else if (rc == ZNONODE)
-        leave_because(lock, EXITCODE_BUSY, "not removed: somebody else has just deleted %s",
-                      lock->failed_op ? path : lock->node);
+        leave_because(lock, EXITCODE_BUSY, "not removed: somebody has just deleted %s",
+                      part ? path : lock->node);
     else
         leave_because_rc(lock, rc, "delete", path);
 }

@@ -95,10 +95,10 @@ static void find_configured(const struct options *options, struct places *places
     const char **names = list_name_configured(options, &count);
 
     for (size_t i = 0; i < count; i++) {
-        if (list_name_is_elsewhere(options, names[i]))
-            log_notice("the lock %s has servers of its own: zkflock --list %s", names[i], names[i]);
-        else
+        if (!list_name_is_elsewhere(options, names[i]))
             add_place(places, list_name_path(options, names[i]));
+        else if (!options->names_only)
+            log_notice("the lock %s has servers of its own: zkflock --list %s", names[i], names[i]);
     }
     free(names);
 }

@@ -64,10 +64,10 @@ static char *holder_text(const struct view *view)
 
     if (!view->readable)
         return xstrdup("(not permitted to read)");
-    if (view->state == VIEW_SETTLING)
+    if (view->state == VIEW_SETTLING && view->until_ms)
         return xasprintf("until %s", text_clock(view->until_ms, until));
-    if (view->state == VIEW_FREE)
-        return !view->is_lock    ? xstrdup("(never used)")
+    if (view->state != VIEW_HELD)
+        return !view->is_lock   ? xstrdup("(never used)")
                : view->vanished ? xasprintf("%" PRIu32 " vanished", view->vanished)
                                 : xstrdup("");
     return list_who(&view->contenders[0]);
@@ -129,58 +129,68 @@ static void add_contender(struct table *table, const struct view *view, size_t i
     table_add(table, cells);
 }
 
-/* "held", and what else is to be said of it. */
+/* "held, exclusive, 2 waiting", or what else is to be said; without the style of its first word. */
 static char *state_sentence(const struct view *view)
 {
     char until[TEXT_TIME_SIZE];
     char span[TEXT_TIME_SIZE];
+    char *kind;
+    char *text;
 
     if (!view->readable)
         return xstrdup("not permitted to read");
-    if (!view->exists)
-        return xstrdup("free, and never used");
     if (!view->is_lock)
-        return xstrdup("free, and never used as a lock");
+        return xstrdup(view->exists ? "free, and never used as a lock" : "free, and never used");
+    if (view->state == VIEW_SETTLING && !view->until_ms)
+        return xstrdup("waiting for a vanished holder");
     if (view->state == VIEW_SETTLING)
-        return xasprintf("waiting for a vanished holder until %s, %s more",
+        return xasprintf("waiting for a vanished holder until %s (%s)",
                          text_clock(view->until_ms, until),
                          text_span(view->until_ms - text_now(), span));
     if (view->vanished && view->lease_ms && view->state == VIEW_FREE)
         return xasprintf("free, but a holder vanished: the next one waits %s",
                          text_span(view->lease_ms, span));
-    return xstrdup(list_state(view));
+    kind = list_kind(view);
+    text = xasprintf("%s%s%s", list_state(view), *kind ? ", " : "", kind);
+    free(kind);
+    return text;
 }
 
-static void print_head(const struct list *list, const struct view *view, FILE *out, bool colours)
+static void print_cut(FILE *out, const char *clean, size_t width, enum text_style style,
+                      bool colours)
+{
+    char *cut = width ? text_cut(clean, width) : xstrdup(clean);
+
+    text_put(out, cut, style, colours);
+    putc('\n', out);
+    free(cut);
+}
+
+static void print_head(const struct list *list, const struct view *view, FILE *out, size_t width,
+                       bool colours)
 {
     char span[TEXT_TIME_SIZE];
     char *name = clean_name(list, view);
     char *path = text_clean(view->path);
     char *state = state_sentence(view);
-    char *kind = list_kind(view);
 
-    text_put(out, name, TEXT_BOLD, colours);
     if (strcmp(name, path) != 0)
-        fprintf(out, " (%s)", path);
-    fputs(": ", out);
-    text_put(out, state, state_style(view), colours);
-    if (*kind)
-        fprintf(out, ", %s", kind);
+        xreplace(&name, xasprintf("%s (%s)", name, path));
     if (view->len)
-        fprintf(out, ", %zu waiting", view->len - view->holders);
+        xreplace(&state, xasprintf("%s, %zu waiting", state, view->len - view->holders));
     if (view->lease_ms)
-        fprintf(out, ", lease %s", text_span(view->lease_ms, span));
-    putc('\n', out);
+        xreplace(&state, xasprintf("%s, lease %s", state, text_span(view->lease_ms, span)));
+    print_cut(out, name, width, TEXT_BOLD, colours);
+    print_cut(out, state, width, state_style(view), colours);
     free(name);
     free(path);
     free(state);
-    free(kind);
 }
 
 void list_queue(const struct list *list, const struct view *views, size_t count, FILE *out,
                 size_t width, bool colours)
 {
-    print_head(list, &views[0], out, colours);
+    print_head(list, &views[0], out, width, colours);
     if (views[0].len) {
         struct table *table = table_new(queue_columns, QUEUE_COLUMNS);
 

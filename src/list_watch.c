@@ -1,9 +1,10 @@
+#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "exitcode.h"
 #include "list_name.h"
 #include "list_parts.h"
 #include "screen.h"
@@ -174,13 +175,11 @@ static void take_event(struct watch *watch, const struct session_event *event)
         watch->contact = true;
 }
 
-/* A key was pressed, or nobody reads any more; returns whether that is the end. */
-static bool take_ready(struct watch *watch)
+/* A key was pressed; returns whether that is the end. */
+static bool take_key(struct watch *watch)
 {
     char key;
 
-    if (!watch->live)
-        return true;
     if (read(STDIN_FILENO, &key, 1) != 1) {
         watch->admin->also.fd = -1; /* SIGHUP tells what it means */
         return false;
@@ -219,7 +218,9 @@ static int follow(struct watch *watch)
             take_event(watch, &event);
             break;
         case ADMIN_READY:
-            if (take_ready(watch))
+            if (!watch->live)
+                return EXITCODE_SIGNAL + SIGPIPE; /* nobody reads any more */
+            if (take_key(watch))
                 return 0;
             break;
         case ADMIN_CONTINUED:

@@ -20,6 +20,7 @@
  *   any   -> LEAVE -> LEFT            counted out in one transaction  [leave_begin]
  *   HELD  -> REMOVE -> LEFT           the lock goes with it, if nobody else is there  [lock_remove]
  *                   -> LEAVE -> LEFT  somebody is
+ *                   -> HELD           what was to go along has changed
  *   SWEEP -> LEAVE -> SWEEP ... LEFT  for a process that died: until nothing is found
  *
  * If contact is lost before all answers are in, the outcome of the flight is unknown.  Once there

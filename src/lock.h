@@ -91,20 +91,22 @@ void lock_prove(struct lock *lock);
 /* Gives the place in the queue back, or the lock.  Nothing happens on a second call. */
 void lock_leave(struct lock *lock);
 
-/* Another znode, in the state in which it was read. */
+/* Another znode, as it was read. */
 struct lock_znode {
     const char *path;
     int32_t version;
+    const char *record; /* the lock's whose child goes: to be set, which counts it out; NULL: to be
+                           deleted */
 };
 
 /*
  * Instead of lock_leave(), while an exclusive one is held: deletes the lock's znode with the own
- * one, and in the same transaction, in their order, the others, count of them, LOCK_OTHERS_MAX at
- * the most.  All or nothing: somebody else in the queue keeps the lock, as does a change to one of
- * the others, which have to live as long as the lock.  LOCK_LEFT in the end; lock_failure() then
- * says why nothing was deleted, if so.
+ * one, and in the same transaction, in their order, deals with the others, count of them,
+ * LOCK_OTHERS_MAX at the most, which have to live as long.  All or nothing: somebody else in the
+ * queue keeps the lock.  LOCK_LEFT in the end; lock_failure() then says why nothing was deleted, if
+ * so.  Or LOCK_HELD again, because one of the others has changed: it is to be read anew.
  */
-#define LOCK_OTHERS_MAX 3
+#define LOCK_OTHERS_MAX 5
 void lock_remove(struct lock *lock, const struct lock_znode *others, size_t count);
 
 enum lock_phase lock_phase(const struct lock *lock);

@@ -95,14 +95,16 @@ static int run(const struct options *options)
     struct keeper_times times = {.waited = -1, .held = KEEPER_NEVER_HELD};
     int status = (int)hook_find(&hook, options->hook);
 
-    fill_standard_descriptors();
     if (status == 0)
         status = find_use(options, &command, &hold);
-    if (status)
-        goto done;
-    if (front_start(&front, &command.inherited, command.hold) < 0) {
+    if (status == 0 && front_start(&front, &command.inherited, command.hold,
+                                   options->hold_export ? hold_export_failure : NULL) < 0) {
         log_error("cannot start: %s", strerror(errno));
         status = EXITCODE_OSERR;
+    }
+    if (status) {
+        if (options->hold_export)
+            hold_export_failure(status);
         goto done;
     }
     if (command.hold)
@@ -118,6 +120,7 @@ done:
 
 static int act(const struct options *options)
 {
+    fill_standard_descriptors();
     switch (options->action) {
     case ACTION_UNLOCK:
         return unlock(options->lock, options->hold_for);
@@ -142,6 +145,8 @@ int main(int argc, char **argv)
 
     if (status == 0 && !done)
         status = act(&options);
+    else if (status && options.hold_export)
+        hold_export_failure(status);
     options_release(&options);
     return status;
 }

@@ -1,7 +1,6 @@
 #include "question.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -43,23 +42,22 @@ static enum question_answer read_answer(int terminal)
 
 enum question_answer question_ask(struct admin *admin, int terminal, const char *text)
 {
+    enum question_answer answer = QUESTION_ENDED;
     struct session_event event;
+    bool asking = true;
 
     say(terminal, text);
-    for (;;) {
-        struct pollfd fds[] = {
-            {.fd = terminal, .events = POLLIN},
-            {.fd = admin->signal_fd, .events = POLLIN},
-            {.fd = session_fd(admin->session), .events = POLLIN},
-        };
-
-        poll(fds, 3, clock_poll_timeout(session_tick(admin->session)));
-        if (fds[0].revents)
-            return read_answer(terminal);
-        switch (admin_next(admin, 0, &event)) {
+    admin->also = (struct pollfd){.fd = terminal, .events = POLLIN};
+    while (asking) {
+        switch (admin_next(admin, CLOCK_NEVER, &event)) {
+        case ADMIN_READY:
+            answer = read_answer(terminal);
+            asking = false;
+            break;
         case ADMIN_ENDED:
             say(terminal, "\n");
-            return QUESTION_ENDED;
+            asking = false;
+            break;
         case ADMIN_CONTINUED:
             say(terminal, text);
             break;
@@ -67,4 +65,6 @@ enum question_answer question_ask(struct admin *admin, int terminal, const char 
             break;
         }
     }
+    admin->also.fd = -1;
+    return answer;
 }

@@ -9,8 +9,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "holds.h"
 #include "reentry_wire.h"
-#include "tree.h"
 #include "xalloc.h"
 
 /* Nesting as deep as that, or as many jobs, is refused a socket and queues up. */
@@ -21,6 +21,7 @@ struct guest {
     struct guest *next;
     int fd;
     bool uses;
+    bool is_new;  /* uses it and was not told of yet */
     bool asked;   /* and has not been answered yet */
     bool unlocks; /* waits for the lock to be given back */
     enum reentry_answer verdict;
@@ -36,7 +37,6 @@ struct reentry {
     const char *unlockable; /* NULL: nobody may ask for that */
     struct guest *guests;
     size_t users;
-    bool was_used;
 };
 
 static void make_name(char name[REENTRY_NAME_SIZE])
@@ -56,18 +56,6 @@ static bool watch(const struct reentry *reentry, int fd, void *what)
     return epoll_ctl(reentry->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/* The socket of a hold is found by number, the latest first. */
-static int listen_for_caller(pid_t caller, char name[REENTRY_NAME_SIZE])
-{
-    for (unsigned int i = 0; i < REENTRY_HOLDS_MAX; i++) {
-        int fd = wire_listen(wire_hold_name(caller, i, name));
-
-        if (fd >= 0 || errno != EADDRINUSE)
-            return fd;
-    }
-    return -1;
-}
-
 struct reentry *reentry_offer(const struct reentry_lock *locks, size_t count,
                               const struct servers *servers, pid_t caller)
 {
@@ -77,7 +65,7 @@ struct reentry *reentry_offer(const struct reentry_lock *locks, size_t count,
     reentry->count = count;
     reentry->servers = servers;
     if (caller) {
-        reentry->listener = listen_for_caller(caller, reentry->name);
+        reentry->listener = holds_listen(caller, reentry->name);
     } else {
         make_name(reentry->name);
         reentry->listener = wire_listen(reentry->name);
@@ -179,10 +167,11 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
         return;
     }
     guest->asked = true;
-    guest->verdict = judge(reentry, &request);
+    if (!request.probe || reentry->unlockable)
+        guest->verdict = judge(reentry, &request);
     guest->uses = guest->verdict == REENTRY_ENTERED && !request.probe;
+    guest->is_new = guest->uses;
     reentry->users += guest->uses;
-    reentry->was_used |= guest->uses;
 }
 
 void reentry_serve(struct reentry *reentry)
@@ -223,14 +212,24 @@ bool reentry_unlock_wanted(const struct reentry *reentry)
 
 void reentry_unlocked(struct reentry *reentry)
 {
-    for (const struct guest *guest = reentry->guests; guest; guest = guest->next)
+    enum reentry_answer answer = reentry->users > 0 ? REENTRY_IN_USE : REENTRY_UNLOCKED;
+
+    for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
         if (guest->unlocks)
-            wire_answer(guest->fd, REENTRY_UNLOCKED, "", 0);
+            wire_answer(guest->fd, answer, "", 0);
+        guest->unlocks = false;
+    }
 }
 
-bool reentry_was_used(const struct reentry *reentry)
+pid_t reentry_new_user(struct reentry *reentry)
 {
-    return reentry->was_used;
+    for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
+        if (guest->is_new) {
+            guest->is_new = false;
+            return wire_peer(guest->fd);
+        }
+    }
+    return -1;
 }
 
 void reentry_free(struct reentry *reentry)
@@ -292,33 +291,33 @@ enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct se
     return answer;
 }
 
-static bool holds(pid_t caller, const struct reentry_lock *lock, const struct servers *servers,
-                  int64_t deadline)
+struct wanted {
+    const struct reentry_lock *lock;
+    const struct servers *servers;
+    int64_t deadline;
+    int32_t left; /* so many more of its holds leave nothing for others */
+};
+
+static bool is_that(int fd, void *context)
 {
-    bool held = false;
+    struct wanted *wanted = context;
+    char *node = NULL;
+    int64_t token;
+    bool held = wire_ask(fd, wanted->lock, wanted->servers, true) &&
+                wire_read_answer(fd, wanted->deadline, &node, &token) != REENTRY_UNKNOWN;
 
-    for (unsigned int i = wire_count_holds(caller); i > 0 && !held; i--) {
-        char name[REENTRY_NAME_SIZE];
-        char *node = NULL;
-        int64_t token;
-        int fd = wire_connect(wire_hold_name(caller, i - 1, name));
-
-        if (fd < 0)
-            continue;
-        if (wire_ask(fd, lock, servers, true))
-            held = wire_read_answer(fd, deadline, &node, &token) != REENTRY_UNKNOWN;
-        free(node);
-        close(fd);
-    }
-    return held;
+    free(node);
+    wanted->left -= held;
+    return wanted->left <= 0;
 }
 
 pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *servers,
                        int64_t deadline)
 {
-    /* A shell may have executed its last command in its own place. */
-    for (pid_t pid = getpid(); pid > 0; pid = tree_parent(pid))
-        if (holds(pid, lock, servers, deadline))
-            return pid;
-    return 0;
+    struct wanted wanted = {.lock = lock,
+                            .servers = servers,
+                            .deadline = deadline,
+                            .left = lock->permits > 0 ? lock->permits : 1};
+
+    return holds_find(0, is_that, &wanted);
 }

@@ -20,9 +20,6 @@
 /* Room for a socket's name and its end. */
 #define REENTRY_NAME_SIZE 40
 
-/* How many locks --hold can hold for one process. */
-#define REENTRY_HOLDS_MAX 1000
-
 /* A lock as one that wants to use it describes it. */
 struct reentry_lock {
     const char *path;
@@ -57,15 +54,18 @@ void reentry_serve(struct reentry *reentry);
 void reentry_answer(struct reentry *reentry, const char *node, int64_t token);
 
 /*
- * Lets others ask for this lock to be given back; whether somebody has; and tells them that it is
- * done.
+ * Lets others ask for this lock to be given back, NULL: no longer, as nobody need; whether somebody
+ * has; and tells them that it is done, or will be when nobody uses it any more.
  */
 void reentry_allow_unlock(struct reentry *reentry, const char *path);
 bool reentry_unlock_wanted(const struct reentry *reentry);
 void reentry_unlocked(struct reentry *reentry);
 
-/* Whether anybody has ever been let in. */
-bool reentry_was_used(const struct reentry *reentry);
+/*
+ * The process of one that was let in and has no answer yet, each once; 0: it cannot be seen from
+ * here; -1: no more.
+ */
+pid_t reentry_new_user(struct reentry *reentry);
 
 /* How many use the locks now. */
 size_t reentry_users(const struct reentry *reentry);
@@ -83,6 +83,7 @@ enum reentry_answer {
     REENTRY_ENTERED, /* it may be used until the descriptor is closed */
     REENTRY_SHARED,  /* it is held shared, and wanted for oneself */
     REENTRY_UNLOCKED,
+    REENTRY_IN_USE, /* given back when those who use it have ended */
 };
 
 struct reentry_entry {
@@ -94,7 +95,7 @@ struct reentry_entry {
 
 /*
  * The process around this one that --hold holds the lock for, be it that ZKFLOCK_HELD does not tell
- * of it; 0: there is none.
+ * of it; of a semaphore, all permits.  0: there is none.
  */
 pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *servers,
                        int64_t deadline);

@@ -15,10 +15,8 @@
 #include "xalloc.h"
 
 static const char *const answers[] = {
-    [REENTRY_UNKNOWN] = "unknown",
-    [REENTRY_ENTERED] = "entered",
-    [REENTRY_SHARED] = "shared",
-    [REENTRY_UNLOCKED] = "unlocked",
+    [REENTRY_UNKNOWN] = "unknown",   [REENTRY_ENTERED] = "entered", [REENTRY_SHARED] = "shared",
+    [REENTRY_UNLOCKED] = "unlocked", [REENTRY_IN_USE] = "in-use",
 };
 
 /* ---- sockets ---- */
@@ -43,6 +41,14 @@ static bool is_own_user(int fd)
     socklen_t len = sizeof(peer);
 
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid == geteuid();
+}
+
+pid_t wire_peer(int fd)
+{
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 ? peer.pid : 0;
 }
 
 static int checked(int fd)
@@ -89,33 +95,6 @@ int wire_connect(const char *name)
         return -1;
     }
     return checked(fd);
-}
-
-const char *wire_hold_name(pid_t caller, unsigned int number, char name[REENTRY_NAME_SIZE])
-{
-    snprintf(name, REENTRY_NAME_SIZE, "hold-%d-%u", (int)caller, number);
-    return name;
-}
-
-unsigned int wire_count_holds(pid_t caller)
-{
-    FILE *list = fopen("/proc/net/unix", "re"); /* abstract ones too */
-    unsigned int count = 0;
-    char line[512];
-
-    while (list && fgets(line, sizeof(line), list)) {
-        const char *name = strrchr(line, '@');
-        unsigned int number;
-        int pid;
-
-        /* What does not fit a number is no name of ours.  NOLINTNEXTLINE(cert-err34-c) */
-        if (name && sscanf(name, "@zkflock-hold-%d-%u", &pid, &number) == 2 && pid == caller &&
-            number >= count && number < REENTRY_HOLDS_MAX)
-            count = number + 1;
-    }
-    if (list)
-        fclose(list);
-    return count;
 }
 
 /* ---- words ---- */

@@ -32,11 +32,8 @@ int wire_listen(const char *name);
 int wire_accept(int listener);
 int wire_connect(const char *name);
 
-/* What the socket of a hold for that process is called; a number for each.  Returns name. */
-const char *wire_hold_name(pid_t caller, unsigned int number, char name[REENTRY_NAME_SIZE]);
-
-/* One more than the highest number of those that there are for that process. */
-unsigned int wire_count_holds(pid_t caller);
+/* The process on the other side; 0 if its pid namespace cannot be seen from here. */
+pid_t wire_peer(int fd);
 
 /* probe: only to know the answer. */
 bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *servers, bool probe);

@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "contender.h"
@@ -26,6 +27,9 @@
 /* How long to wait for word on who is ahead, and to give the place back. */
 #define LOOK_PATIENCE CLOCK_S
 #define GIVE_BACK_PATIENCE (5 * CLOCK_S)
+
+/* To remove it together with others that change meanwhile. */
+enum { TRIES = 20 };
 
 bool remove_stop(struct removal *removal, int status)
 {
@@ -169,6 +173,7 @@ static bool acquire(struct removal *removal)
 {
     int64_t joining_since = clock_now();
     const struct lock *lock = removal->lock;
+    bool told = false;
 
     for (;;) {
         enum lock_phase phase = lock_phase(lock);
@@ -185,6 +190,9 @@ static bool acquire(struct removal *removal)
         case LOCK_OUT:
             return failed(removal);
         case LOCK_WAITING:
+            if (!told && now < removal->wait_until)
+                log_info("waiting for %s: %zu ahead", removal->options->lock, lock_ahead(lock));
+            told = true;
             deadline = clock_earlier(deadline, removal->wait_until);
             if (now >= deadline) {
                 deadline = clock_add(deadline, LOOK_PATIENCE);
@@ -221,15 +229,13 @@ static void leave(struct removal *removal)
             removal->admin.ended_by = 0;
 }
 
-static bool remove_all(struct removal *removal)
+/* One try; afterwards the lock is left, or held as before. */
+static bool try_to_remove(struct removal *removal)
 {
-    const char *lock = removal->options->lock;
-    const char *why;
-
     if (lock_phase(removal->lock) != LOCK_HELD)
         return failed(removal);
     lock_remove(removal->lock, removal->others, removal->others_len);
-    while (lock_phase(removal->lock) != LOCK_LEFT) {
+    while (lock_phase(removal->lock) == LOCK_LEAVING) {
         int64_t deadline = contact_deadline(removal, 0);
 
         if (clock_now() >= deadline)
@@ -238,6 +244,21 @@ static bool remove_all(struct removal *removal)
             removal->admin.ended_by = 0; /* it is done in a moment */
     }
     removal->status = 0;
+    return true;
+}
+
+static bool remove_all(struct removal *removal)
+{
+    const char *lock = removal->options->lock;
+    const char *why;
+
+    for (int i = 0; i < TRIES && lock_phase(removal->lock) != LOCK_LEFT; i++)
+        if (!remove_gather(removal) || !try_to_remove(removal))
+            return false;
+    if (lock_phase(removal->lock) != LOCK_LEFT) {
+        log_notice("%s is not removed: what goes with it changes all the time", lock);
+        return remove_stop(removal, EXITCODE_BUSY);
+    }
     if (lock_failure(removal->lock, &why))
         return failed(removal);
     if (remove_has_note(removal))
@@ -245,6 +266,13 @@ static bool remove_all(struct removal *removal)
     else
         log_notice("removed %s", lock);
     return true;
+}
+
+static char *path_above(const char *path)
+{
+    size_t len = (size_t)(strrchr(path, '/') - path);
+
+    return xstrndup(path, len ? len : 1);
 }
 
 int remove_lock(const struct options *options)
@@ -258,13 +286,14 @@ int remove_lock(const struct options *options)
     if (removal.status || !look(&removal))
         goto end;
     removal.note = note_path(options->lock);
+    removal.above = path_above(options->lock);
     removal.leases = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LEASES);
     removal.queue = removal.semaphore ? xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LOCKS)
                                       : xstrdup(options->lock);
     if (!remove_check_nested(&removal))
         goto end;
     join(&removal);
-    if (!acquire(&removal) || !remove_gather(&removal) || !remove_all(&removal))
+    if (!acquire(&removal) || !remove_all(&removal))
         leave(&removal);
 end:
     admin_end(&removal.admin);
@@ -273,6 +302,7 @@ end:
     free(removal.queue);
     free(removal.leases);
     free(removal.note);
+    free(removal.above);
     free(removal.nested_name);
     return removal.status;
 }

@@ -31,6 +31,15 @@ static void take_children(struct removal *removal, const struct session_event *e
     }
 }
 
+static void take_above(struct removal *removal, const struct session_event *event)
+{
+    struct record record;
+
+    removal->record_above[0] = '\0';
+    if (record_decode(event->data, event->data_len, &record))
+        record_encode(&record, removal->record_above);
+}
+
 void remove_take_reply(struct removal *removal, const struct session_event *event)
 {
     int part = event->tag - tag_of(0);
@@ -48,30 +57,41 @@ void remove_take_reply(struct removal *removal, const struct session_event *even
         take_children(removal, event);
     else if (part == PART_NOTE)
         removal->is_note = note_decode(event->data, event->data_len, &began);
+    else if (part == PART_ABOVE)
+        take_above(removal, event);
     else if (part == PART_LEASES)
         removal->has_record = record_decode(event->data, event->data_len, &removal->record);
 }
 
-/* Reads everything that is to go, beside the lock that is held. */
-static bool read_all(struct removal *removal)
+static void ask_for_all(struct removal *removal)
 {
     struct session *session = removal->admin.session;
     const char *lock = removal->options->lock;
-    int64_t deadline = clock_add(clock_now(), removal->options->connect_timeout);
 
-    removal->pending = removal->semaphore ? 4 : 2;
+    removal->pending = removal->semaphore ? 5 : 3;
     removal->unanswered = false;
     session_get_children(session, tag_of(PART_CHILDREN), lock, SESSION_NO_WATCH);
     session_get(session, tag_of(PART_NOTE), removal->note, SESSION_NO_WATCH);
+    session_get(session, tag_of(PART_ABOVE), removal->above, SESSION_NO_WATCH);
     if (removal->semaphore) {
         session_get(session, tag_of(PART_LOCK), lock, SESSION_NO_WATCH);
         session_get(session, tag_of(PART_LEASES), removal->leases, SESSION_NO_WATCH);
     }
-    while (removal->pending > 0 && !removal->unanswered && clock_now() < deadline)
+}
+
+static bool read_all(struct removal *removal)
+{
+    int64_t deadline = clock_add(clock_now(), removal->options->connect_timeout);
+
+    ask_for_all(removal);
+    while (removal->pending > 0 || removal->unanswered) {
+        if (clock_now() >= deadline)
+            return remove_stop(removal, admin_silent(&removal->admin));
+        if (removal->pending == 0 && session_connected(removal->admin.session))
+            ask_for_all(removal);
         if (!remove_pump(removal, deadline))
             return false;
-    if (removal->pending > 0 || removal->unanswered)
-        return remove_stop(removal, admin_silent(&removal->admin));
+    }
     return true;
 }
 
@@ -129,11 +149,24 @@ static void also(struct removal *removal, const char *path, enum part part)
         (struct lock_znode){.path = path, .version = removal->stat[part].version};
 }
 
+/*
+ * A lock that is gone from another one's znode would look like a holder of that one who vanished,
+ * and so would a note.
+ */
+static void count_out(struct removal *removal, int32_t times)
+{
+    for (int32_t i = 0; removal->record_above[0] && i < times; i++)
+        removal->others[removal->others_len++] =
+            (struct lock_znode){.path = removal->above,
+                                .version = removal->stat[PART_ABOVE].version + i,
+                                .record = removal->record_above};
+}
+
 static bool not_permitted(struct removal *removal)
 {
     for (int part = 0; part < PART_COUNT; part++) {
-        if (removal->rc[part] != ZNOAUTH)
-            continue;
+        if (removal->rc[part] != ZNOAUTH || part == PART_ABOVE)
+            continue; /* what is above is no lock of ours then */
         log_error("not permitted to read %s", part == PART_NOTE     ? removal->note
                                               : part == PART_LEASES ? removal->leases
                                                                     : removal->options->lock);
@@ -165,6 +198,7 @@ bool remove_has_note(const struct removal *removal)
 
 bool remove_gather(struct removal *removal)
 {
+    removal->others_len = 0;
     if (!remove_check_nested(removal))
         return false;
     if (removal->semaphore && removal->rc[PART_LEASES] == ZOK) {
@@ -179,5 +213,6 @@ bool remove_gather(struct removal *removal)
         also(removal, removal->options->lock, PART_LOCK);
     if (remove_has_note(removal))
         also(removal, removal->note, PART_NOTE);
+    count_out(removal, remove_has_note(removal) ? 2 : 1);
     return true;
 }

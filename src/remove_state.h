@@ -2,7 +2,8 @@
  * The inside of a removal, shared by the files that make it up:
  *
  *     remove.c         refuses, takes the lock, removes
- *     remove_parts.c   what goes with the lock: the leases of a semaphore, the note
+ *     remove_parts.c   what goes with the lock: the leases of a semaphore, the note, and the count
+ * of a lock that it is in
  */
 #ifndef ZKFLOCK_REMOVE_STATE_H
 #define ZKFLOCK_REMOVE_STATE_H
@@ -18,7 +19,7 @@
 #include "record.h"
 
 /* What is asked beside what the lock asks. */
-enum part { PART_CHILDREN, PART_NOTE, PART_LOCK, PART_LEASES, PART_COUNT };
+enum part { PART_CHILDREN, PART_NOTE, PART_ABOVE, PART_LOCK, PART_LEASES, PART_COUNT };
 
 struct removal {
     const struct options *options;
@@ -30,6 +31,7 @@ struct removal {
     char *queue;  /* the lock to be held: the lock itself, or the one of a semaphore */
     char *leases; /* of a semaphore */
     char *note;
+    char *above;       /* the znode that it is in, a lock too perhaps */
     struct lock *lock; /* NULL: not joined yet */
     struct outlook *outlook;
 
@@ -42,7 +44,8 @@ struct removal {
     char *nested_name;
     bool is_note; /* what stands where a note would */
     bool has_record;
-    struct record record; /* of the leases */
+    struct record record;           /* of the leases */
+    char record_above[RECORD_SIZE]; /* empty: there is none */
 
     struct lock_znode others[LOCK_OTHERS_MAX]; /* to be removed with the lock */
     size_t others_len;
@@ -68,7 +71,10 @@ void remove_take_reply(struct removal *removal, const struct session_event *even
 /* Refuses a lock with others below it. */
 bool remove_check_nested(struct removal *removal);
 
-/* With the lock held: finds what goes with it, and refuses what may not go. */
+/*
+ * With the lock held: finds what goes with it, and refuses what may not go.  Called again where
+ * that has changed meanwhile.
+ */
 bool remove_gather(struct removal *removal);
 
 /* Whether there is a note among these. */

@@ -227,8 +227,15 @@ void step_remove(struct lock *lock)
     lock->remove_tries++;
     zoo_delete_op_init(&ops[count++], lock->node, -1);
     zoo_delete_op_init(&ops[count++], lock->path, lock->census.version);
-    for (size_t i = 0; i < lock->others_len; i++)
-        zoo_delete_op_init(&ops[count++], lock->others[i].path, lock->others[i].version);
+    for (size_t i = 0; i < lock->others_len; i++) {
+        const struct lock_znode *other = &lock->others[i];
+
+        if (other->record)
+            zoo_set_op_init(&ops[count++], other->path, other->record, (int)strlen(other->record),
+                            other->version, NULL);
+        else
+            zoo_delete_op_init(&ops[count++], other->path, other->version);
+    }
     flight_take_off(lock, STEP_REMOVE, 1);
     session_multi(lock->session, lock_tag(lock, TAG_MULTI), ops, count);
 }

@@ -11,6 +11,22 @@ struct gathering {
     size_t size;
 };
 
+/* A kazoo Semaphore's children are no sequence, and their names might be those of locks. */
+static bool is_kazoo_permit(const struct znode *znode)
+{
+    char *name = (char *)znode->name;
+
+    return !znode->contender && znode->get_rc == ZOK && znode->stat.ephemeralOwner &&
+           recipe_is_kazoo_semaphore(&name, 1);
+}
+
+static bool is_there(const struct znode *child)
+{
+    if (!child->contender)
+        return is_kazoo_permit(child);
+    return child->get_rc != ZNONODE || child->pending || child->depth == SURVEY_NAMES;
+}
+
 static void source_of(const struct znode *znode, struct view_source *source)
 {
     *source = (struct view_source){
@@ -19,19 +35,20 @@ static void source_of(const struct znode *znode, struct view_source *source)
         .census = {.version = znode->stat.version,
                    .cversion = znode->stat.cversion,
                    .children = znode->stat.numChildren},
+        .pzxid = znode->stat.pzxid,
         .contenders = xcalloc(znode->len + 1, sizeof(source->contenders[0])),
     };
     for (size_t i = 0; i < znode->len; i++) {
         const struct znode *child = znode->children[i];
         struct view_contender *contender = &source->contenders[source->len];
 
-        if (!child->contender ||
-            (child->get_rc == ZNONODE && !child->pending && child->depth != SURVEY_NAMES))
+        if (!is_there(child))
             continue;
         *contender = (struct view_contender){.path = xstrdup(child->path)};
-        if (child->told) {
-            contender->read = true;
+        if (child->told)
             contender->told = *child->told;
+        if (child->told || !child->contender) {
+            contender->read = true;
             contender->session = child->stat.ephemeralOwner;
             contender->czxid = child->stat.czxid;
             contender->ctime_ms = child->stat.ctime;

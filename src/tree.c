@@ -17,6 +17,7 @@ struct process {
     pid_t pid;
     pid_t parent;
     bool ours;
+    bool known; /* an outsider that a pidfd is there for */
 };
 
 pid_t tree_parent(pid_t pid)
@@ -29,19 +30,19 @@ pid_t tree_parent(pid_t pid)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0)
-        return 0;
+        return -1;
 
     ssize_t len = read(fd, text, sizeof(text) - 1);
 
     close(fd);
     if (len <= 0)
-        return 0;
+        return -1;
     text[len] = '\0';
 
     /* "pid (name) state ppid ...": the name may hold anything, so look for its end. */
     const char *name_end = strrchr(text, ')');
 
-    return name_end && strlen(name_end) > 4 ? (pid_t)strtol(name_end + 4, NULL, 10) : 0;
+    return name_end && strlen(name_end) > 4 ? (pid_t)strtol(name_end + 4, NULL, 10) : -1;
 }
 
 /*
@@ -66,7 +67,15 @@ static void release_reserve(void)
     }
 }
 
-/* All processes of the machine that can be seen; NULL without memory or /proc. */
+static int by_pid(const void *a, const void *b)
+{
+    const struct process *x = a;
+    const struct process *y = b;
+
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* All processes of the machine that can be seen, by pid; NULL without memory or /proc. */
 static struct process *list_processes(size_t *count)
 {
     DIR *proc = opendir("/proc");
@@ -78,9 +87,9 @@ static struct process *list_processes(size_t *count)
         return NULL;
     for (const struct dirent *entry = readdir(proc); entry; entry = readdir(proc)) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        pid_t parent = pid > 0 ? tree_parent(pid) : 0;
+        pid_t parent = pid > 0 ? tree_parent(pid) : -1;
 
-        if (parent == 0)
+        if (parent < 0)
             continue;
         if (*count == size) {
             size = size ? 2 * size : 256;
@@ -94,42 +103,36 @@ static struct process *list_processes(size_t *count)
         list[(*count)++] = (struct process){.pid = pid, .parent = parent};
     }
     closedir(proc);
+    if (*count > 0)
+        qsort(list, *count, sizeof(list[0]), by_pid);
     return list;
 }
 
 struct tree {
     struct process *list; /* by pid */
     size_t count;
-    pid_t root;
+    pid_t root; /* 0: none */
 };
 
-static int by_pid(const void *a, const void *b)
+static struct process *find(const struct tree *tree, pid_t pid)
 {
-    const struct process *x = a;
-    const struct process *y = b;
+    const struct process key = {.pid = pid};
 
-    return (x->pid > y->pid) - (x->pid < y->pid);
+    return tree->count ? bsearch(&key, tree->list, tree->count, sizeof(key), by_pid) : NULL;
 }
 
 static bool is_member(const struct tree *tree, pid_t pid)
 {
-    const struct process key = {.pid = pid};
-    const struct process *found = NULL;
+    const struct process *found = find(tree, pid);
 
-    if (pid == tree->root)
-        return true;
-    if (tree->count > 0)
-        found = bsearch(&key, tree->list, tree->count, sizeof(key), by_pid);
-    return found && found->ours;
+    return (pid && pid == tree->root) || (found && found->ours);
 }
 
-/* Marks what descends from the root; a pass for each generation. */
+/* Marks what descends from the root and from what is marked already; a pass for each generation. */
 static void mark_descendants(const struct tree *tree)
 {
     bool changed = true;
 
-    if (tree->count > 0)
-        qsort(tree->list, tree->count, sizeof(tree->list[0]), by_pid);
     while (changed) {
         changed = false;
         for (size_t i = 0; i < tree->count; i++) {
@@ -160,40 +163,17 @@ static bool send_signal(const struct tree *tree, pid_t pid, int signal)
     return sent;
 }
 
-/* ---- one who is not a descendant ---- */
+/* ---- those who are not descendants ---- */
 
-/* The outsider first, then those of its descendants that were ever seen. */
+/* Those that were added, and those of their descendants that were ever seen. */
 struct outsider {
     pid_t pid;
     int pidfd;
+    bool borrowed; /* the pidfd */
 };
 
 static struct outsider *outsiders;
 static size_t outsiders_len;
-
-static void remember(pid_t pid, int pidfd)
-{
-    struct outsider *longer = reallocarray(outsiders, outsiders_len + 1, sizeof(outsiders[0]));
-
-    if (!longer)
-        return;
-    outsiders = longer;
-    outsiders[outsiders_len++] = (struct outsider){.pid = pid, .pidfd = pidfd};
-}
-
-void tree_add_outsider(pid_t pid, int pidfd)
-{
-    remember(pid, pidfd);
-}
-
-void tree_forget_outsider(void)
-{
-    for (size_t i = 1; i < outsiders_len; i++)
-        close(outsiders[i].pidfd);
-    free(outsiders);
-    outsiders = NULL;
-    outsiders_len = 0;
-}
 
 static bool has_ended(const struct outsider *outsider)
 {
@@ -202,32 +182,72 @@ static bool has_ended(const struct outsider *outsider)
     return poll(&end, 1, 0) > 0;
 }
 
-static bool is_known(pid_t pid)
+static void drop(size_t i)
 {
-    for (size_t i = 0; i < outsiders_len; i++)
-        if (outsiders[i].pid == pid && !has_ended(&outsiders[i]))
-            return true;
-    return false;
+    if (!outsiders[i].borrowed)
+        close(outsiders[i].pidfd);
+    outsiders[i] = outsiders[--outsiders_len];
 }
 
-/* A keeper and its guard may be the outsider's descendants, where that one is a subreaper. */
+static void remember(pid_t pid, int pidfd, bool borrowed)
+{
+    for (size_t i = outsiders_len; i > 0; i--)
+        if (has_ended(&outsiders[i - 1]))
+            drop(i - 1);
+
+    struct outsider *longer = reallocarray(outsiders, outsiders_len + 1, sizeof(outsiders[0]));
+
+    if (!longer)
+        return;
+    outsiders = longer;
+    outsiders[outsiders_len++] =
+        (struct outsider){.pid = pid, .pidfd = pidfd, .borrowed = borrowed};
+}
+
+void tree_add_outsider(pid_t pid, int pidfd)
+{
+    bool borrowed = pidfd >= 0;
+
+    if (!borrowed)
+        pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (pidfd >= 0)
+        remember(pid, pidfd, borrowed);
+}
+
+void tree_forget_outsider(pid_t pid)
+{
+    for (size_t i = outsiders_len; i > 0; i--)
+        if (outsiders[i - 1].pid == pid)
+            drop(i - 1);
+}
+
+/*
+ * What descends from an outsider that lives: the number of one that has ended may be another's.  A
+ * keeper and its guard may be among them, where the outsider is a subreaper.
+ */
 static void find_outsiders(struct tree *tree)
 {
-    tree->root = outsiders[0].pid;
+    tree->root = 0;
     for (size_t i = 0; i < tree->count; i++)
         tree->list[i].ours = false;
+    for (size_t i = 0; i < outsiders_len; i++) {
+        struct process *process = find(tree, outsiders[i].pid);
+
+        if (process && !has_ended(&outsiders[i]))
+            process->ours = process->known = true;
+    }
     mark_descendants(tree);
     for (size_t i = 0; i < tree->count; i++) {
         pid_t pid = tree->list[i].pid;
 
-        if (!tree->list[i].ours || is_known(pid) || getsid(pid) == getsid(0))
+        if (!tree->list[i].ours || tree->list[i].known || getsid(pid) == getsid(0))
             continue;
 
         int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 
         /* As in send_signal(). */
         if (pidfd >= 0 && is_member(tree, tree_parent(pid)))
-            remember(pid, pidfd);
+            remember(pid, pidfd, false);
         else if (pidfd >= 0)
             close(pidfd);
     }
@@ -269,7 +289,11 @@ bool tree_outsiders_gone(void)
 
 bool tree_visible(void)
 {
-    return tree_parent(getpid()) > 0;
+    char text[16] = "";
+
+    /* That of another pid namespace shows other numbers. */
+    return readlink("/proc/self", text, sizeof(text) - 1) > 0 &&
+           strtol(text, NULL, 10) == (long)getpid();
 }
 
 size_t tree_signal(int signal, pid_t child)

@@ -20,18 +20,21 @@ void tree_reserve(void);
 /*
  * From now on the tree has another process and its descendants too, as far as they can be found:
  * once its parent has died a process is nobody's descendant.  Nothing of the own session is among
- * them.  pidfd is the outsider's, and stays the caller's; there is one outsider at the most.
+ * them.  pidfd is the outsider's, and stays the caller's; -1: one is opened here.
  */
 void tree_add_outsider(pid_t pid, int pidfd);
-void tree_forget_outsider(void);
 
-/* Whether the outsider and all its descendants have ended. */
+/* Does so no longer; what has been seen of its descendants stays. */
+void tree_forget_outsider(pid_t pid);
+
+/* Whether all outsiders and their descendants have ended. */
 bool tree_outsiders_gone(void);
 
-/* The parent's pid; 0 if there is no such process. */
+/* The parent's pid; 0 if that one is in another pid namespace, -1 if there is no such process. */
 pid_t tree_parent(pid_t pid);
 
-/* Whether /proc can be read, without which descendants are not found. */
+/* Whether /proc can be read, and is this pid namespace's, without which descendants are not found.
+ */
 bool tree_visible(void);
 
 /*

@@ -1,54 +1,47 @@
 #include "unlock.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "exitcode.h"
+#include "holds.h"
 #include "log.h"
 #include "reentry_wire.h"
-#include "tree.h"
 
-/* To give a lock back takes a keeper a few seconds at the most, unless the ensemble is gone. */
-#define PATIENCE (30 * CLOCK_S)
+struct wanted {
+    const char *path;
+    enum reentry_answer answer;
+};
 
-static bool ask(const char *name, const char *path)
+/*
+ * Whether this keeper holds it.  It answers when it has given the lock back, which takes a few
+ * seconds at the most; one that is killed hangs up, and one that stands still is ended by its
+ * guard.
+ */
+static bool ask(int fd, void *context)
 {
-    int fd = wire_connect(name);
-    bool done = false;
+    struct wanted *wanted = context;
     char *node = NULL;
     int64_t token;
 
-    if (fd < 0)
+    if (!wire_ask_unlock(fd, wanted->path))
         return false; /* it has just ended */
-    if (wire_ask_unlock(fd, path))
-        done = wire_read_answer(fd, clock_now() + PATIENCE, &node, &token) == REENTRY_UNLOCKED;
+    wanted->answer = wire_read_answer(fd, CLOCK_NEVER, &node, &token);
     free(node);
-    close(fd);
-    return done;
-}
-
-/* The latest first. */
-static bool unlock_for(pid_t caller, const char *path)
-{
-    char name[REENTRY_NAME_SIZE];
-
-    for (unsigned int i = wire_count_holds(caller); i > 0; i--)
-        if (ask(wire_hold_name(caller, i - 1, name), path))
-            return true;
-    return false;
+    return wanted->answer == REENTRY_UNLOCKED || wanted->answer == REENTRY_IN_USE;
 }
 
 int unlock(const char *path, pid_t caller)
 {
-    if (caller && unlock_for(caller, path))
-        return 0;
-    /* A shell may have executed its last command in its own place. */
-    for (pid_t pid = getpid(); !caller && pid > 0; pid = tree_parent(pid))
-        if (unlock_for(pid, path))
-            return 0;
-    log_notice("%s is not held for %s: there is nothing to unlock", path,
-               caller ? "that process" : "this script");
-    return EXITCODE_BUSY;
+    struct wanted wanted = {.path = path};
+
+    if (!holds_find(caller, ask, &wanted)) {
+        log_notice("%s is not held for %s: there is nothing to unlock", path,
+                   caller ? "that process" : "this script");
+        return EXITCODE_BUSY;
+    }
+    if (wanted.answer == REENTRY_IN_USE)
+        log_notice("%s is used by a zkflock inside %s, and given back when that has ended", path,
+                   caller ? "that process" : "this script");
+    return 0;
 }

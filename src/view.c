@@ -66,15 +66,26 @@ static size_t count_first(const struct view *view, bool semaphore, size_t leases
     return view->len && !first ? 1 : first;
 }
 
+/*
+ * Whether a zkflock is first but finds out only now that it has to wait for one that vanished: it
+ * has come after that, no matter who went behind a holder.  In the next moment it will write that
+ * it is settling.
+ */
+static bool will_settle(const struct view_contender *contender, int64_t pzxid)
+{
+    return contender->told.known && !contender->told.held && !contender->told.terms.no_delay &&
+           contender->czxid == pzxid;
+}
+
 /* A holder that has waited wrote so when it got the lock; one that has not never wrote again. */
-static void find_times(struct view_contender *contender, bool first)
+static void find_times(struct view_contender *contender, bool first, bool ready)
 {
     const struct contender_terms *terms = &contender->told.terms;
 
     contender->since_ms = contender->ctime_ms;
     if (first && terms->settling_ms)
         contender->until_ms = contender->mtime_ms + terms->settling_ms;
-    contender->holds = first && !contender->until_ms;
+    contender->holds = first && ready && !contender->until_ms;
     if (contender->holds && contender->told.held)
         contender->since_ms = contender->mtime_ms;
 }
@@ -102,16 +113,18 @@ static void put_holders_first(struct view *view, size_t first)
     }
 }
 
-static void judge(struct view *view, bool semaphore, size_t first)
+/* settled_at: the pzxid where who came with that change has to wait for one that vanished; else 0.
+ */
+static void judge(struct view *view, bool semaphore, size_t first, int64_t settled_at)
 {
     for (size_t i = 0; i < view->len; i++) {
         view->contenders[i].kind = kind_of(&view->contenders[i], semaphore);
-        find_times(&view->contenders[i], i < first);
+        find_times(&view->contenders[i], i < first, !will_settle(&view->contenders[i], settled_at));
     }
     put_holders_first(view, first);
     if (view->holders) {
         view->state = VIEW_HELD;
-    } else if (view->len && view->contenders[0].until_ms) {
+    } else if (first) {
         view->state = VIEW_SETTLING;
         view->until_ms = view->contenders[0].until_ms;
     }
@@ -169,6 +182,7 @@ void view_make(struct view *view, const char *path, struct view_source *lock,
     bool ours = record_decode(lock->data, lock->data_len, &record);
     size_t leases = lock->len;
     size_t permits = 0;
+    bool semaphore = queue != NULL;
 
     *view = (struct view){.path = xstrdup(path), .exists = true, .readable = true};
     view->contenders = lock->contenders;
@@ -178,6 +192,11 @@ void view_make(struct view *view, const char *path, struct view_source *lock,
     place_unfair(view);
     if (queue)
         permits = take_queue(view, queue);
+    /* Of a kazoo Semaphore there are none but holders. */
+    if (leases && !recipe_sequence(view_name(&view->contenders[0]), &(int32_t){0})) {
+        semaphore = true;
+        permits = leases;
+    }
     if (ours) {
         view->permits = record.permits;
         view->lease_ms = record.lease_ms;
@@ -187,7 +206,8 @@ void view_make(struct view *view, const char *path, struct view_source *lock,
         permits = (size_t)record.permits;
     }
     view->is_lock = ours || view->len || queue;
-    judge(view, queue != NULL, count_first(view, queue != NULL, leases, permits));
+    judge(view, semaphore, count_first(view, semaphore, leases, permits),
+          !semaphore && (!ours || view->vanished) ? lock->pzxid : 0);
 }
 
 void view_release(struct view *view)

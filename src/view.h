@@ -15,7 +15,8 @@
 enum view_state {
     VIEW_FREE,
     VIEW_HELD,
-    VIEW_SETTLING, /* nobody holds it, and the first one waits for a holder that vanished */
+    VIEW_SETTLING, /* nobody holds it, and the first one waits for a holder that vanished, or will
+                    */
 };
 
 struct view_contender {
@@ -49,7 +50,7 @@ struct view {
     int32_t permits;   /* of a semaphore; 0: it is none, or nobody knows */
     int64_t lease_ms;  /* 0: it is no lock that zkflock has made or adopted */
     uint32_t vanished; /* left without a word, and not waited for yet */
-    int64_t until_ms;  /* VIEW_SETTLING: until when; else 0 */
+    int64_t until_ms;  /* VIEW_SETTLING: until when, 0 as long as that is not told; else 0 */
 
     struct view_contender *contenders; /* holders come first */
     size_t len;
@@ -61,6 +62,7 @@ struct view_source {
     const char *data;
     size_t data_len;
     struct recipe_census census;
+    int64_t pzxid;                     /* the last change to the children */
     struct view_contender *contenders; /* in any order; they become the view's, and the array too */
     size_t len;
 };

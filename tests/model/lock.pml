@@ -42,8 +42,10 @@
  *   COUNT_BEFORE_KILL  the guard gives the lock back before the command is dead
  *   ONLY_CHILD         an only child is taken for the own znode; somebody may have deleted that
  *   NO_SYNC            a create of unknown outcome is looked for on a follower that lags behind
+ *   REMOVE_UNSETTLED   (REMOVES) a lock is removed before the vanished were waited for
  *   NO_NEW_LISTING     no new list even if more than the predecessor were ahead; needs N = 3
  *
+ * REMOVES: who holds the lock may remove it instead of running a command.
  * FEW_FAULTS leaves out requests and answers that are lost, and --break, to get by with three;
  * NO_FAULTS leaves out processes that die and sessions that expire too, but with HOLDERS_EXPIRE
  * not those of who runs a command.  BREAKS: there is --break all the same.  GONE=n have vanished
@@ -138,7 +140,8 @@ hidden byte gap;
  * command starts late, 12 the guard ends it at the deadline, 13 the guard gives the lock back,
  * 14 a hidden command runs while the next one waits for its end, 15 (ADOPT) one vanishes while
  * the lock is adopted, 16 (READERS, PERMITS) a command starts although one vanished that was not
- * waited for, 17 (UNFAIR) an unfair one starts, 18 one backs off.
+ * waited for, 17 (UNFAIR) an unfair one starts, 18 one backs off, 19 (REMOVES) a lock is removed that
+ * may be made again.
  */
 #define REACHED(n, what) assert(!(REACH == (n) && (what)))
 
@@ -252,6 +255,16 @@ inline start_command()
     REACHED(11, lease[me] < L)
 }
 
+/* The version is known after an own square or adoption too. */
+#ifdef REMOVES
+#define MAY_REMOVE :: !calm -> proof[me] = 0; goto removing
+#define NOTE_OWN_SETS seen_version = seen_version + SEEN_VANISHED
+#else
+#define MAY_REMOVE
+#define NOTE_OWN_SETS skip
+#endif
+#define ALONE_UNCHANGED (place[me] > 0 && CHILDREN == 1 && version == seen_version)
+
 #ifdef LATE_START
 #define HOLD \
     if \
@@ -262,7 +275,8 @@ inline start_command()
 #define HOLD \
     if \
     :: proof[me] > 0 -> start_command(); goto running \
-    :: else -> proof[me] = L; goto prove \
+    :: proof[me] == 0 -> proof[me] = L; goto prove \
+    MAY_REMOVE \
     fi
 #endif
 
@@ -520,6 +534,9 @@ settle:
     if
     :: atomic { delay[me] == 0 -> settled = true; proof[me] = L; goto prove }
     :: atomic { !calm -> goto leave } /* a signal */
+#ifdef REMOVE_UNSETTLED
+    :: atomic { !calm -> goto removing }
+#endif
     EXPIRED
     KILLED
     fi;
@@ -543,7 +560,7 @@ written:
     :: atomic { unfair[me] -> goto prove_again }
     :: atomic { !unfair[me] -> HOLD }
 #else
-    :: atomic { HOLD }
+    :: atomic { NOTE_OWN_SETS; HOLD }
 #endif
     LOST(SQUARE_AGAIN)
     KILLED
@@ -566,6 +583,33 @@ adopt:
     LOST(prove_again)
     EXPIRED
     fi;
+
+#ifdef REMOVES
+    /* The lock goes with the own znode; whoever joins next makes a new one, with counts of its own. */
+removing:
+    if
+    :: atomic {
+        session[me] && ALONE_UNCHANGED ->
+        place[me] = 0;
+        UNMARK(me);
+        version = 0;
+        departed = 0;
+        base = 0;
+        record = true;
+        CHECK_HIDES_NOTHING;
+        REACHED(19, joins > 0)
+    }
+    :: atomic { session[me] && !ALONE_UNCHANGED -> goto leave }
+    LOST(removing)
+    EXPIRED
+    KILLED
+    fi;
+    if
+    :: atomic { true -> goto finish }
+    LOST(removing)
+    KILLED
+    fi;
+#endif
 
 #ifdef LATE_START
 go:

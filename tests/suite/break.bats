@@ -169,10 +169,12 @@ EOF
     rm -f a.*
     # shellcheck disable=SC2086 # options
     patient "$LOCK" a --lease 3.5 $style
-    # Proofs go out six times per lease; from here on none of them is answered in time.
-    local node
-    node=$LOCK/$(only_node "$LOCK")
-    zk "$ONE" set "$node" __REVOKE__
+    # By the time it goes on a proof is due, and sent before it hears of the request.
+    kill -STOP "$holder"
+    zk "$ONE" set "$LOCK/$(only_node "$LOCK")" __REVOKE__
+    sleep 1
+    kill -CONT "$holder"
+    eventually contains a.log "is sent SIGTERM"
     ends_with 7 "$holder"
     assert contains a.log "is sent SIGTERM: $LOCK is asked for by somebody"
   done

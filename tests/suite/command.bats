@@ -132,3 +132,17 @@ EOF
   run -0 bash -c 'sleep 0.2 & exec zkflock "$@"' bash "$LOCK" echo ok
   assert_output ok
 }
+
+@test "as the first process of a container, and as one that is brought into it" {
+  run -0 unshare -Urpf --mount-proc zkflock "$LOCK" sh -c 'echo $PPID ran'
+  assert_output --regexp "^[0-9]+ ran$"
+  run -0 unshare -Ur bash -c 'unshare -pf --mount-proc sh -c "touch up; until [ -e down ]; do sleep 0.02; done" &
+    until [ -e up ]; do sleep 0.02; done
+    first=$(pgrep -P $!)
+    nsenter -t "$first" -p -m --wd="$PWD" zkflock "$1" sh -c "echo brought in"; touch down; wait' bash "$LOCK"
+  assert_output "brought in"
+  # A /proc that shows other numbers is as good as none.
+  run -71 unshare -Urpf zkflock "$LOCK" touch ran
+  assert_output --partial "cannot read /proc"
+  assert_not_exist ran
+}

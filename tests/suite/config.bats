@@ -211,6 +211,10 @@ lease = 21s" >home/.config/zkflock/config
   run -78 configured "$LOCK" touch ran
   assert_output "zkflock: /etc/zkflock.conf: cannot be read: Is a directory"
   rmdir etc/zkflock.conf
+  mkfifo etc/zkflock.conf
+  run -78 configured "$LOCK" touch ran
+  assert_output "zkflock: /etc/zkflock.conf: cannot be read: it is a FIFO"
+  rm etc/zkflock.conf
   system_file "[zkflock]"
   chmod 000 etc/zkflock.conf
   chmod a+rx . ..

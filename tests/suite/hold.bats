@@ -76,6 +76,29 @@ EOF
   assert_output "$LOCK/it's \$a \`b\` \"c\" d"
 }
 
+@test "--hold --export: eval fails where zkflock does, and the script need not go on without the lock" {
+  for shell in bash dash; do
+    run -69 "$shell" -c 'eval "$(zkflock --hold --export -z 127.0.0.1:1 --connect-timeout 0.3 "$1")" || exit; touch ran' \
+      sh "$LOCK"
+    run -69 "$shell" -ec 'eval "$(zkflock --hold --export -z 127.0.0.1:1 --connect-timeout 0.3 "$1")"; touch ran' \
+      sh "$LOCK"
+    run -64 "$shell" -ec 'eval "$(zkflock --hold --export --for 4194304 "$1")"; touch ran' sh "$LOCK"
+    run -64 "$shell" -ec 'eval "$(zkflock --hold --export "$1//x")"; touch ran' sh "$LOCK"
+  done
+  hold "$LOCK" release
+  run -1 bash -ec 'source <(zkflock --hold --export -n "$1"); touch ran' bash "$LOCK"
+  assert_not_exist ran
+  touch release
+  ends_with 0 "$holder"
+}
+
+@test "--hold --export: an environment that cannot be printed is a failure, and the lock is given back" {
+  run -71 bash -c 'zkflock --hold --export --for $1 "$2" 2>log >/dev/full' bash $$ "$LOCK"
+  assert_equal "$(cat log)" \
+    "zkflock: cannot print the environment of $LOCK: No space left on device; it is given back"
+  eventually is_free "$LOCK"
+}
+
 @test "--hold --export where the shell runs it in a subshell of its own" {
   run -0 bash -c 'eval "$(zkflock --hold --export "$1" || echo false)"; zkflock -n "$1" echo inside
     env -u ZKFLOCK_HELD -u ZKFLOCK_NODE zkflock -n "$1" true || echo busy; zkflock -u "$1"' bash "$LOCK"
@@ -102,6 +125,66 @@ EOF
   assert_line "no more"
 }
 
+@test "--unlock: the last hold of a lock goes first, whatever else was given back before" {
+  run -0 bash -c 'eval "$(zkflock --hold --export "$1/a")"; eval "$(zkflock --hold --export "$1/b")"
+    zkflock -u "$1/a"; eval "$(zkflock --hold --export "$1/b")"; zkflock -u "$1/b"
+    env -u ZKFLOCK_HELD -u ZKFLOCK_NODE zkflock -q -n "$1/b" true || echo held
+    zkflock -u "$1/b"; zkflock -n "$1/b" echo free' bash "$LOCK"
+  assert_line --index 1 held
+  assert_line --index 2 free
+}
+
+@test "--unlock while a zkflock inside uses the lock: told of, and given back when that has ended" {
+  # From inside it, too, where waiting would be waiting for itself.
+  run -0 timeout 20 bash -c 'eval "$(zkflock --hold --export "$1")"
+    zkflock "$1" sh -c "zkflock -u \"\$1\"; touch told; until [ -e end ]; do sleep 0.02; done" sh "$1" &
+    until [ -e told ]; do sleep 0.02; done
+    zkflock -u "$1" || echo "nothing more: $?"
+    unset ZKFLOCK_HELD ZKFLOCK_NODE; zkflock -q -n "$1" true || echo "still held: $?"
+    touch end; wait; zkflock -w 10 "$1" echo free' bash "$LOCK"
+  assert_output "zkflock: $LOCK is used by a zkflock inside this script, and given back when that has ended
+zkflock: $LOCK is not held for this script: there is nothing to unlock
+nothing more: 1
+still held: 1
+free"
+}
+
+@test "--unlock and --hold keep out of other containers, which may have processes of the same number" {
+  # Two pid namespaces, each with a process 1, and one network.
+  cat >one <<'EOF'
+zkflock --hold "$1" && touch held
+until [ -e end ]; do sleep 0.02; done
+zkflock -u "$1" # with this process the whole container is killed
+EOF
+  cat >other <<'EOF'
+until [ -e held ]; do sleep 0.02; done
+zkflock -u "$1" || echo "not ours: $?"
+zkflock -n "$1" true || echo "busy: $?"
+touch end
+EOF
+  run -0 unshare -Ur bash -c 'unshare -pf --mount-proc bash one "$1" & unshare -pf --mount-proc bash other "$1"; wait' \
+    bash "$LOCK"
+  assert_line "not ours: 1"
+  assert_line "busy: 1"
+}
+
+@test "--hold for the first process of a container, which stands alone and may be no child of anybody's" {
+  cat >first <<'EOF'
+zkflock --hold --lease 4 "$1" 2>log
+sleep 1000 &
+touch held
+wait
+echo "waited: $?" >>log
+EOF
+  setsid unshare -Urpf --mount-proc bash first "$LOCK" 3>&- 4>&- &
+  first=$!
+  eventually test -e held
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 0 "$first"
+  # It cannot be killed from inside; what it has started can.
+  assert grep -q "waited: 0" log
+}
+
 @test "--hold in a subshell ends with the subshell" {
   run -0 bash -c '(zkflock --hold "$1"; zkflock -q -n "$1" true || echo busy; :)
     zkflock -w 10 "$1" echo free' bash "$LOCK"
@@ -121,10 +204,38 @@ EOF
   eventually is_free "$LOCK"
 }
 
+@test "--hold: a process that ends while the lock is waited for leaves the queue" {
+  hold "$LOCK" release
+  setsid sleep 1000 3>&- 4>&- &
+  other=$!
+  wait_in_line log --hold --for "$other" "$LOCK"
+  kill -KILL "$other"
+  ends_with 64 "$waiter"
+  assert contains log "process $other, which $LOCK was to be held for, has ended"
+  zk "$ONE" await-count "$LOCK" 1
+  touch release
+  ends_with 0 "$holder"
+}
+
 @test "--hold: the script that does not take the environment is told, instead of waiting for itself" {
   run -64 bash -c 'zkflock --hold "$1"; zkflock "$1" touch ran' bash "$LOCK"
   assert_output --regexp "^zkflock: $LOCK is held for process [0-9]+, which this one is part of, and would be waited for in vain; "
   assert_not_exist ran
+}
+
+@test "--hold: the same for --with, and for a semaphore of which all permits are the script's" {
+  run -64 timeout 10 bash -c 'zkflock --hold "$1/a"; zkflock --with "$1/a" "$1/b" touch ran' bash "$LOCK"
+  assert_output --regexp "^zkflock: $LOCK/a is held for process [0-9]+, which this one is part of, and "
+  run -64 timeout 10 bash -c 'for i in 1 2; do zkflock --hold --permits 2 "$1/p"; done
+    zkflock --permits 2 "$1/p" touch ran' bash "$LOCK"
+  assert_output --regexp "^zkflock: $LOCK/p is held for process [0-9]+, which this one is part of, and "
+  assert_not_exist ran
+  # The other one is somebody else's, and comes free.
+  background --permits 2 "$LOCK/q" sh -c 'touch taken; until [ -e end ]; do sleep 0.02; done'
+  eventually test -e taken
+  run -0 timeout 20 bash -c 'zkflock --hold --permits 2 "$1/q"; zkflock -v --permits 2 "$1/q" echo got it 2>log &
+    until grep -q "waiting for" log; do sleep 0.02; done; touch end; wait' bash "$LOCK"
+  assert_output "got it"
 }
 
 @test "--hold: nobody waits for what it leaves in the background" {
@@ -168,6 +279,87 @@ EOF
   assert grep -q "process $script was sent SIGTERM, then killed" log
 }
 
+@test "--hold: what ignores TERM is ended with all that it starts afterwards, the script itself long gone" {
+  export LOCK
+  script bash <<'EOF'
+zkflock --hold --lease 6 "$LOCK" 2>log
+(trap '' TERM; touch stubborn; until [ -e lost ]; do sleep 0.02; done
+  sleep 1000 & echo $! >late; wait) &
+until [ -e stubborn ]; do sleep 0.02; done
+touch held
+exec sleep 1000
+EOF
+  eventually test -e held
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 143 "$script"
+  touch lost
+  eventually test -s late
+  eventually gone "$(cat late)"
+  eventually contains log "was sent SIGTERM, then killed"
+}
+
+@test "--hold: who has the number of a script that has ended is left alone" {
+  cat >caller <<'EOF'
+zkflock --hold --lease 6 "$1" 2>log
+(trap '' TERM; echo $BASHPID >stubborn; while :; do sleep 0.05; done) &
+echo $$ >caller.pid
+exec sleep 1000
+EOF
+  cat >world <<'EOF'
+echo 1000 >/proc/sys/kernel/ns_last_pid
+bash caller "$1" &
+wait $!
+echo "caller: $?"
+echo $(($(cat caller.pid) - 1)) >/proc/sys/kernel/ns_last_pid
+sh -c 'sleep 1000 & echo $$ $! >next; wait' &
+until grep -q "lost .*then killed" log; do sleep 0.02; done
+read -r next child <next
+[ "$next" -eq "$(cat caller.pid)" ] && kill -0 "$child" && echo alive
+kill "$child"
+EOF
+  setsid unshare -Urpf --mount-proc bash world "$LOCK" >out 3>&- 4>&- &
+  world=$!
+  eventually test -s caller.pid
+  eventually test -s stubborn
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 0 "$world"
+  assert_equal "$(cat out)" "caller: 143
+alive"
+}
+
+@test "--hold: --on-lost term waits for all that the script has started, and ends with it" {
+  export LOCK
+  script bash <<'EOF'
+zkflock --hold --lease 4 --on-lost term "$LOCK" 2>log
+(trap '' TERM; touch stubborn; until [ -e end ]; do sleep 0.02; done) &
+until [ -e stubborn ]; do sleep 0.02; done
+touch held
+exec sleep 1000
+EOF
+  eventually test -e held
+  keeper=$(pgrep -o -f "^zkflock --hold .*$LOCK\$")
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 143 "$script"
+  assert [ -d "/proc/$keeper" ]
+  touch end
+  eventually contains log "lost $LOCK: "
+  eventually gone "$keeper"
+}
+
+@test "--hold: what uses the lock when the script has ended is ended with what holds it" {
+  export LOCK
+  script bash <<'EOF'
+eval "$(zkflock --hold --export "$LOCK")"
+setsid zkflock "$LOCK" sh -c 'echo $$ >inner; exec sleep 1000' &
+until [ -s inner ]; do sleep 0.02; done
+EOF
+  ends_with 0 "$script"
+  is_busy "$LOCK"
+  kill -KILL "$(pgrep -o -f "^zkflock --hold --export $LOCK\$")"
+  eventually gone "$(cat inner)"
+  eventually is_free "$LOCK"
+}
+
 @test "--hold: --signal is what the script gets first" {
   export LOCK
   script bash <<'EOF'
@@ -196,18 +388,24 @@ EOF
   eventually is_free "$LOCK"
 }
 
-@test "--hold: TERM to what holds it gives the lock back and leaves the script alone" {
+is_told() { [ "$(grep -cF "$2" log)" -eq "$1" ]; } # is_told TIMES TEXT
+
+@test "--hold: TERM to what holds it, as when everything in a job gets it, leaves the script its lock" {
   export LOCK
   script bash <<'EOF'
-zkflock --hold "$LOCK"
+zkflock -v --hold "$LOCK" 2>log
 touch held
 until [ -e end ]; do sleep 0.02; done
 EOF
   eventually test -e held
-  kill -TERM "$(keeper_of_hold)"
-  eventually is_free "$LOCK"
+  for signal in TERM HUP USR1; do
+    pkill -"$signal" -o -f "^zkflock -v --hold $LOCK\$"
+  done
+  eventually is_told 3 "$LOCK is held until process $script ends; --unlock gives it back"
+  is_busy "$LOCK"
   touch end
   ends_with 0 "$script"
+  eventually is_free "$LOCK"
 }
 
 @test "--hold: shared locks and permits" {
@@ -218,6 +416,10 @@ EOF
 }
 
 @test "--hold and --unlock: bad use" {
+  setsid sh -c 'true & echo $! >zombie; exec sleep 1000' 3>&- 4>&- &
+  parent=$!
+  eventually test -s zombie
+  eventually gone "$(cat zombie)"
   refuses 64 "--hold takes no COMMAND: leave 'touch' out" --hold "$LOCK" touch ran
   refuses 64 "--unlock takes no COMMAND: leave 'touch' out" -u "$LOCK" touch ran
   refuses 64 "--hold and --unlock do not go together: each is a thing of its own to do" --hold -u "$LOCK"
@@ -225,6 +427,10 @@ EOF
   refuses 64 "--for goes with --hold and --unlock alone" --for 1 "$LOCK" touch ran
   refuses 64 "--for takes the number of a process, not 'me'" --hold --for me "$LOCK"
   refuses 64 "--hold: there is no process 4194304 to hold a lock for" --hold --for 4194304 "$LOCK"
+  refuses 64 "--hold: there is no process $(cat zombie) to hold a lock for" --hold --for "$(cat zombie)" "$LOCK"
+  kill "$parent"
+  run -64 sh -c 'echo $$; exec zkflock --hold --for $$ "$1"' sh "$LOCK"
+  assert_line --index 1 "zkflock: --hold: process ${lines[0]} is this zkflock itself, which ends when the lock is held"
   refuses 64 "--tree does not go with --hold: the lock is held until the calling process ends" --hold --tree "$LOCK"
   refuses 64 "no LOCK given: zkflock --hold LOCK" --hold
 }

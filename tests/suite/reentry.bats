@@ -163,3 +163,13 @@ EOF
   kill -TERM "$holder"
   ends_with 143 "$holder"
 }
+
+@test "re-entry: TERM reaches those who use the lock when the command has ended" {
+  background -v "$LOCK" sh -c 'setsid zkflock "$0" sh -c "echo \$\$ >inner; exec sleep 1000" &
+    until [ -s inner ]; do sleep 0.02; done' "$LOCK" 2>log
+  outer=$!
+  eventually contains log "still use $LOCK"
+  kill -TERM "$outer"
+  ends_with 0 "$outer"
+  assert gone "$(cat inner)"
+}

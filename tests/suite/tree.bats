@@ -63,3 +63,17 @@ readonly DAEMON='setsid sh -c "echo \$\$ >daemon; until [ -e release ]; do sleep
   run -0 zkflock -v --tree "$LOCK" true
   refute_output --partial "still runs"
 }
+
+@test "--tree: a terminal's Ctrl-C is for what is left, too, when the command has ended" {
+  # In a session of its own, and without the shell's & which has INT ignored.
+  echo 'setsid -f sh -c "echo \$\$ >daemon; exec sleep 1000"; until [ -s daemon ]; do sleep 0.02; done; exit 3' >leave
+  terminal "send=zkflock -v --tree $LOCK sh leave; echo status \$?\n" 'expect=still runs' \
+    key=c 'expect=status 3'
+  assert gone "$(cat daemon)"
+}
+
+@test "--tree: a terminal's Ctrl-Z stops the job, too, when the command has ended" {
+  echo "$DAEMON" >leave
+  terminal "send=zkflock -v --tree $LOCK sh leave\n" 'expect=still runs' key=z expect=Stopped \
+    touch=release 'send=fg; echo status $?\n' 'expect=status 3'
+}

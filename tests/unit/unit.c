@@ -11,13 +11,18 @@
 #include "clock.h"
 #include "contender.h"
 #include "lease.h"
+#include "list_change.h"
 #include "lockname.h"
 #include "log_line.h"
 #include "note.h"
 #include "recipe.h"
 #include "record.h"
+#include "revocation.h"
 #include "servers.h"
 #include "settings.h"
+#include "text.h"
+#include "view.h"
+#include "xalloc.h"
 
 static int checks;
 static int failures;
@@ -466,6 +471,49 @@ static void test_due(void)
     }
 }
 
+static bool is_printable(const char *text, size_t size)
+{
+    size_t len = strnlen(text, size);
+
+    for (size_t i = 0; i < len; i++)
+        if (text[i] < ' ' || text[i] > '~')
+            return false;
+    return len < size;
+}
+
+static void check_decoded(const char *data, size_t len)
+{
+    struct contender c;
+
+    memset(&c, 0xff, sizeof(c));
+    contender_decode(data, len, &c);
+    CHECK("user", is_printable(c.user, sizeof(c.user)));
+    CHECK("host", is_printable(c.host, sizeof(c.host)));
+    CHECK("command", is_printable(c.command, sizeof(c.command)));
+    CHECK("since", is_printable(c.since, sizeof(c.since)));
+    CHECK("version", is_printable(c.version, sizeof(c.version)));
+    CHECK("address", is_printable(c.address, sizeof(c.address)));
+    CHECK("numbers", c.pid >= 0 && c.terms.permits >= 0 && c.terms.lease_ms >= 0 &&
+                         c.terms.settling_ms >= 0 && c.terms.kind <= CONTENDER_PERMIT);
+}
+
+/* Ours with bytes replaced, and cut off. */
+static void fuzz_decoded(void)
+{
+    static const char whole[] =
+        "zkflock/1 held exclusive\nci@runner7 pid 4711: make deploy\n"
+        "since=2026-11-22T02:40:10Z kind=permit permits=3 lease=15000ms settling=9ms "
+        "delay=0 version=0.1.0\n";
+    char data[sizeof(whole)];
+
+    for (int round = 0; round < 20000; round++) {
+        memcpy(data, whole, sizeof(whole));
+        for (size_t i = fuzz_below(8); i > 0; i--)
+            data[fuzz_below(sizeof(whole))] = (char)(fuzz_below(4) ? fuzz_below(256) : '\n');
+        check_decoded(data, fuzz_below(sizeof(whole)));
+    }
+}
+
 /* Whatever somebody wrote, what comes out is short and printable. */
 static void fuzz_contender(void)
 {
@@ -483,8 +531,57 @@ static void fuzz_contender(void)
         for (const char *c = who; *c; c++)
             printable &= *c >= ' ' && *c <= '~';
         CHECK("fuzz", printable && strlen(who) < sizeof(who));
+        check_decoded(data, len);
         if (round % 2 == 0)
             snprintf(data, sizeof(data), "zkflock/1 ");
+    }
+}
+
+static void test_revocation(void)
+{
+    static const char held[] = "zkflock/1 held shared\nci@host pid 1: make\nsince=x lease=4000ms\n";
+    static const char *const others[] = {"", "10.0.0.1", "zkflock/1 held exclusive",
+                                         "zkflock/2 held exclusive\nx\n", "__REVOKE__"};
+    char *words[] = {(char *)"zkflock", (char *)"--revoke", (char *)"\033[2J", NULL};
+    char who[CONTENDER_WHO_SIZE];
+    struct contender told;
+
+    contender_introduce(words);
+
+    char *text = revocation_encode(held, strlen(held));
+    char *again = revocation_encode(text, strlen(text));
+
+    CHECK(text, strncmp(text, "zkflock/1 revoked shared\n", 25) == 0);
+    CHECK(text,
+          revocation_decode(text, strlen(text), who) && strstr(who, ": zkflock --revoke ?[2J"));
+    CHECK("a second request", strcmp(text, again) == 0);
+    CHECK("not held", !contender_holds_exclusively(text, strlen(text)));
+    contender_decode(text, strlen(text), &told);
+    CHECK("who it is", strcmp(told.user, "ci") == 0 && told.terms.lease_ms == 4000 &&
+                           told.terms.kind == CONTENDER_SHARED);
+    CHECK("no request", !revocation_decode(held, strlen(held), who) && !*who);
+    CHECK("Curator's", revocation_decode("__REVOKE__", 10, who) && !*who);
+    CHECK("more than Curator's", !revocation_decode("__REVOKE__\n", 11, who));
+    CHECK("nobody's", revocation_decode("zkflock/1 revoked x", 19, who) && !*who);
+    free(text);
+    free(again);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        text = revocation_encode(others[i], strlen(others[i]));
+        CHECK(others[i], strcmp(text, "__REVOKE__") == 0);
+        free(text);
+    }
+    for (unsigned int round = 0; round < 20000; round++) {
+        char data[300] = "zkflock/1 revoked ";
+        size_t len = fuzz_below(sizeof(data));
+        bool printable = true;
+
+        for (size_t i = round % 2 ? 18 : 0; i < len; i++)
+            data[i] = "r\nevoked by\033"[fuzz_below(13)];
+        free(revocation_encode(data, len));
+        revocation_decode(data, len, who);
+        for (const char *c = who; *c; c++)
+            printable &= *c >= ' ' && *c <= '~';
+        CHECK("fuzz", printable);
     }
 }
 
@@ -513,9 +610,256 @@ static void test_contender(void)
     CHECK("no second line", !*contender_who("zkflock/1 held", 14, who));
     CHECK("another version", !*contender_who("zkflock/2 held\nx", 16, who));
     fuzz_contender();
+    fuzz_decoded();
     free(held);
     free(waiting);
     free(shared);
+}
+
+static void test_contender_decoded(void)
+{
+    char *words[] = {(char *)"make", (char *)"all", NULL};
+    const struct contender_terms terms = {.kind = CONTENDER_PERMIT,
+                                          .permits = 3,
+                                          .lease_ms = 15000,
+                                          .no_delay = true,
+                                          .settling_ms = 12345};
+    struct contender c;
+
+    setenv("LOGNAME", "a pid 7: b@c", 1);
+    contender_introduce(words);
+
+    char *data = contender_encode(CONTENDER_HELD, &terms);
+
+    CHECK(data, strncmp(data, "zkflock/1 held exclusive\n", 25) == 0);
+    contender_decode(data, strlen(data), &c);
+    CHECK(data, c.known && c.held && c.pid > 0);
+    CHECK(data, c.terms.kind == CONTENDER_PERMIT && c.terms.permits == 3 &&
+                    c.terms.lease_ms == 15000 && c.terms.no_delay && c.terms.settling_ms == 12345);
+    CHECK(c.since, strlen(c.since) == 20 && c.since[19] == 'Z');
+    CHECK(c.version, strcmp(c.version, ZKFLOCK_VERSION) == 0);
+    free(data);
+
+    data = xstrdup("zkflock/1 waiting shared\nci@r@7 pid 12: x: y\n");
+    contender_decode(data, strlen(data), &c);
+    CHECK(data, c.known && !c.held && c.terms.kind == CONTENDER_SHARED);
+    CHECK(data, strcmp(c.user, "ci@r") == 0 && strcmp(c.host, "7") == 0 && c.pid == 12 &&
+                    strcmp(c.command, "x: y") == 0);
+    free(data);
+
+    contender_decode("10.0.0.1", 8, &c);
+    CHECK("address", !c.known && strcmp(c.address, "10.0.0.1") == 0);
+    contender_decode("fe80::1", 7, &c);
+    CHECK("address", strcmp(c.address, "fe80::1") == 0);
+    contender_decode("10.0.0.1 ", 9, &c);
+    CHECK("no address", !*c.address);
+    contender_decode("", 0, &c);
+    CHECK("nothing", !c.known && !*c.address);
+}
+
+/* ---- views ---- */
+
+/* A source with these contenders: name, czxid, settling and so on are set by the caller. */
+static struct view_source source_of(const char *const *names, size_t len)
+{
+    struct view_source source = {.data = "zkflock/1 base=0 lease=15000ms\n"};
+
+    source.data_len = strlen(source.data);
+    source.contenders = xcalloc(len + 1, sizeof(source.contenders[0]));
+    source.len = len;
+    for (size_t i = 0; i < len; i++) {
+        source.contenders[i] = (struct view_contender){
+            .path = xasprintf("/l/%s", names[i]),
+            .read = true,
+            .told = {.known = true},
+            .session = (int64_t)i + 1,
+            .czxid = (int64_t)i + 100,
+            .ctime_ms = 1000 * ((int64_t)i + 1),
+            .mtime_ms = 1000 * ((int64_t)i + 1),
+        };
+    }
+    return source;
+}
+
+static void check_view(const char *what, struct view_source *lock, struct view_source *queue,
+                       enum view_state state, size_t holders, const char *order)
+{
+    struct view view;
+    char found[512] = "";
+
+    view_make(&view, "/l", lock, queue);
+    for (size_t i = 0; i < view.len; i++) {
+        strcat(found, i ? " " : "");
+        strcat(found, view_name(&view.contenders[i]));
+    }
+    CHECK(what, view.state == state);
+    CHECK(what, view.holders == holders);
+    CHECK(found, strcmp(found, order) == 0);
+    view_release(&view);
+}
+
+static void test_view(void)
+{
+    static const char *const plain[] = {"b-0000000012", "a-0000000011", "c-0000000011"};
+    static const char *const readers[] = {"x-__READ__0000000003", "x-lock-0000000005",
+                                          "x-__READ__0000000004", "x-__READ__0000000006"};
+    static const char *const unfair[] = {"x-lock-0000000001", RECIPE_UNFAIR_NAME};
+    static const char *const leases[] = {"x-lease-0000000001", "x-lease-0000000002",
+                                         "x-lease-0000000003"};
+    static const char *const takers[] = {"x-lock-0000000007", "x-lock-0000000008"};
+    struct view_source source = source_of(NULL, 0);
+    struct view_source queue;
+
+    check_view("nobody", &source, NULL, VIEW_FREE, 0, "");
+    source = source_of(plain, 3);
+    check_view("in order", &source, NULL, VIEW_HELD, 1, "a-0000000011 c-0000000011 b-0000000012");
+    source = source_of(readers, 4);
+    check_view("readers", &source, NULL, VIEW_HELD, 2,
+               "x-__READ__0000000003 x-__READ__0000000004 x-lock-0000000005 x-__READ__0000000006");
+    source = source_of(unfair, 2);
+    check_view("unfair and late", &source, NULL, VIEW_HELD, 1,
+               "x-lock-0000000001 " RECIPE_UNFAIR_NAME);
+    source = source_of(unfair, 2);
+    source.contenders[1].czxid = 1;
+    check_view("unfair and first", &source, NULL, VIEW_HELD, 1,
+               RECIPE_UNFAIR_NAME " x-lock-0000000001");
+
+    source = source_of(plain, 2);
+    source.contenders[1].told.terms.settling_ms = 5000;
+    check_view("settling", &source, NULL, VIEW_SETTLING, 0, "a-0000000011 b-0000000012");
+    source = source_of(plain, 1);
+    source.census = (struct recipe_census){.cversion = 3, .children = 1}; /* one has vanished */
+    source.pzxid = 100;
+    check_view("will settle", &source, NULL, VIEW_SETTLING, 0, "b-0000000012");
+    source = source_of(plain, 1);
+    source.census = (struct recipe_census){.cversion = 3, .children = 1};
+    source.pzxid = 101;
+    check_view("one behind vanished", &source, NULL, VIEW_HELD, 1, "b-0000000012");
+    source = source_of(plain, 1);
+    source.census = (struct recipe_census){.cversion = 3, .children = 1};
+    source.pzxid = 100;
+    source.contenders[0].told.terms.no_delay = true;
+    check_view("does not settle", &source, NULL, VIEW_HELD, 1, "b-0000000012");
+
+    source = source_of(leases, 3);
+    source.data = "zkflock/1 base=0 lease=15000ms permits=2\n";
+    source.data_len = strlen(source.data);
+    queue = source_of(takers, 2);
+    queue.contenders[0].session = 3; /* has the third lease too */
+    check_view("permits", &source, &queue, VIEW_HELD, 2,
+               "x-lease-0000000001 x-lease-0000000002 x-lease-0000000003 x-lock-0000000008");
+    source = source_of(leases, 3);
+    source.data_len = 0;
+    queue = source_of(takers, 1);
+    queue.contenders[0].session = 3;
+    check_view("nobody knows how many permits", &source, &queue, VIEW_HELD, 2,
+               "x-lease-0000000001 x-lease-0000000002 x-lease-0000000003");
+    source = source_of(leases, 0);
+    queue = source_of(takers, 1);
+    check_view("a permit is about to be taken", &source, &queue, VIEW_FREE, 0, "x-lock-0000000007");
+}
+
+static void test_view_times(void)
+{
+    static const char *const names[] = {"a-0000000001", "b-0000000002"};
+    struct view_source source = source_of(names, 2);
+    struct view view;
+
+    source.contenders[0].told.held = true;
+    source.contenders[0].mtime_ms = 9000;
+    source.contenders[1].mtime_ms = 9000;
+    view_make(&view, "/l", &source, NULL);
+    CHECK("holds since it wrote so", view.contenders[0].since_ms == 9000);
+    CHECK("waits since it came", view.contenders[1].since_ms == 2000);
+    view_release(&view);
+}
+
+/* ---- changes ---- */
+
+static int note_change(const struct change *change, void *whose)
+{
+    char *text = whose;
+
+    sprintf(text + strlen(text), "%s%s%s%s", *text ? ", " : "", list_change_word(change->kind),
+            change->contender ? " " : "", change->contender ? view_name(change->contender) : "");
+    return 0;
+}
+
+static struct view view_of(const char *const *names, size_t len, uint32_t vanished)
+{
+    struct view_source source = source_of(names, len);
+    struct view view;
+
+    view_make(&view, "/l", &source, NULL);
+    view.vanished = vanished;
+    return view;
+}
+
+static void check_changes(struct view *old, struct view *now, const char *expected)
+{
+    char text[512] = "";
+
+    list_changes(old, old != NULL, now, now != NULL, note_change, text);
+    CHECK(text, strcmp(text, expected) == 0);
+}
+
+static void test_changes(void)
+{
+    static const char *const names[] = {"a-0000000001", "b-0000000002", "c-0000000003"};
+    struct view none = view_of(names, 0, 0);
+    struct view one = view_of(names, 1, 0);
+    struct view two = view_of(names, 2, 0);
+    struct view three = view_of(names, 3, 0);
+    struct view last = view_of(names + 2, 1, 0);
+    struct view crashed = view_of(names, 0, 1);
+
+    last.contenders[0].czxid = three.contenders[2].czxid;
+    check_changes(NULL, &none, "free");
+    check_changes(NULL, &two, "held a-0000000001, waiting b-0000000002");
+    check_changes(&none, &one, "acquired a-0000000001");
+    check_changes(&one, &three, "waiting b-0000000002, waiting c-0000000003");
+    check_changes(&three, &two, "left c-0000000003");
+    check_changes(&three, &last, "released a-0000000001, left b-0000000002, acquired c-0000000003");
+    check_changes(&one, &crashed, "vanished a-0000000001");
+    check_changes(&one, &one, "");
+    check_changes(&one, NULL, "released a-0000000001, removed");
+    /* Of the same name, but another one. */
+    last.contenders[0].czxid++;
+    check_changes(&three, &last,
+                  "released a-0000000001, left b-0000000002, left c-0000000003, "
+                  "acquired c-0000000003");
+    view_release(&none);
+    view_release(&one);
+    view_release(&two);
+    view_release(&three);
+    view_release(&last);
+    view_release(&crashed);
+}
+
+/* ---- texts ---- */
+
+static void test_text(void)
+{
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } spans[] = {
+        {-5, "0s"},        {999, "0s"},         {59999, "59s"},      {60000, "1m00s"},
+        {125000, "2m05s"}, {3599999, "59m59s"}, {11220000, "3h07m"}, {356400000, "4d03h"},
+    };
+    char buf[TEXT_TIME_SIZE];
+    char *text = text_clean("a\033[31m\x9b\x7f\n\tb\xff");
+
+    CHECK(text, strcmp(text, "a?[31m????b?") == 0);
+    free(text);
+    for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++)
+        CHECK(spans[i].text, strcmp(text_span(spans[i].ms, buf), spans[i].text) == 0);
+    for (size_t width = 0; width < 12; width++) {
+        text = text_cut("0123456789", width);
+        CHECK(text, text_width(text) == (width < 10 ? width : 10));
+        CHECK(text, width >= 10 || width < 4 || strcmp(text + width - 3, "...") == 0);
+        free(text);
+    }
 }
 
 static void test_lockname(void)
@@ -778,22 +1122,23 @@ static void test_fuzzed_log(void)
     char out[LOG_LINE_SYSTEM_SIZE];
 
     for (int round = 0; round < 2000; round++) {
-        size_t message_len = (size_t)rand() % sizeof(message);
-        size_t lock_len = (size_t)rand() % sizeof(lock);
-        const struct log_field fields[] = {
-            {"node", LOG_TEXT, .text = lock}, {"waited_s", LOG_SPAN, .number = rand()}, {0}};
+        size_t message_len = fuzz_below(sizeof(message));
+        size_t lock_len = fuzz_below(sizeof(lock));
+        const struct log_field fields[] = {{"node", LOG_TEXT, .text = lock},
+                                           {"waited_s", LOG_SPAN, .number = fuzz_below(1000000000)},
+                                           {0}};
         const struct log_line line = {.event = LOG_ACQUIRED,
                                       .fields = fields,
                                       .lock = lock,
-                                      .session = rand(),
+                                      .session = fuzz_below(1000000),
                                       .message = message,
                                       .pid = 1};
 
         for (size_t i = 0; i < message_len; i++)
-            message[i] = alphabet[(size_t)rand() % (sizeof(alphabet) - 1)];
+            message[i] = alphabet[fuzz_below(sizeof(alphabet) - 1)];
         message[message_len] = '\0';
         for (size_t i = 1; i < lock_len; i++)
-            lock[i] = "ab\"\\"[rand() % 4];
+            lock[i] = "ab\"\\"[fuzz_below(4)];
         lock[lock_len ? lock_len : 1] = '\0';
 
         size_t len = log_line_json(&line, out);
@@ -825,6 +1170,12 @@ int main(void)
     test_due();
     test_fuzzed_notes();
     test_contender();
+    test_revocation();
+    test_contender_decoded();
+    test_view();
+    test_view_times();
+    test_changes();
+    test_text();
     test_lockname();
     test_lockname_root();
     test_settings();

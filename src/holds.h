@@ -1,0 +1,28 @@
+/*
+ * What --hold holds, found by the process it is held for: the sockets of the keepers that it has
+ * left in the background, one for each hold.
+ */
+#ifndef ZKFLOCK_HOLDS_H
+#define ZKFLOCK_HOLDS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "reentry.h"
+
+/*
+ * Listens for those who look for what is held for that process; the name is filled in.  Returns a
+ * socket, or -1 with errno.
+ */
+int holds_listen(pid_t caller, char name[REENTRY_NAME_SIZE]);
+
+/* Asks the keeper that fd is connected to, and leaves fd open; whether it is the one. */
+typedef bool holds_ask(int fd, void *context);
+
+/*
+ * Asks the keepers of what is held for that process, the latest first, until one is the one; 0: for
+ * this process, then for its parent, and so on.  Returns the process it is held for; 0: none is.
+ */
+pid_t holds_find(pid_t caller, holds_ask *ask, void *context);
+
+#endif

@@ -1,0 +1,640 @@
+# --list: who holds and who waits.
+
+load helper
+
+# Takes a lock in the background, with these options, until the file NAME.go is made.
+holder() { # holder NAME ARG...
+  local name=$1
+  shift
+  LOGNAME=$name background "$@" sh -c 'touch "$1.held"; until [ -e "$1.go" ]; do sleep 0.02; done' sh "$name"
+  eventually test -e "$name.held"
+}
+
+waiter() { # waiter NAME ARG...
+  local name=$1
+  shift
+  LOGNAME=$name wait_in_line "log.$name" "$@" true
+}
+
+# Contenders of other clients; until `others_end`.
+others() { # others PATH PREFIX N [DATA]
+  coproc OTHERS { exec zk "$ONE" contend "$@" 3>&-; }
+  others_pid=$OTHERS_PID
+  read -r -u "${OTHERS[0]}" _
+}
+
+others_end() {
+  eval "exec ${OTHERS[1]}>&-"
+  wait "$others_pid"
+}
+
+# json EXPRESSION: of $output, as d; prints what it comes to.
+json() {
+  printf '%s' "$output" | python3 -c "import json, sys; d = json.load(sys.stdin); print($1)"
+}
+
+# row LOCK: the line of the table in $output, without its blanks.
+row() { printf '%s\n' "$output" | grep -- "^$1 " | tr -s ' '; }
+
+end_all() {
+  touch "$@"
+  wait
+}
+
+@test "--list: a table of locks of different kinds, with holders and waiters" {
+  holder ann "$LOCK/plain"
+  waiter ben "$LOCK/plain"
+  waiter cat "$LOCK/plain"
+  holder dan -s "$LOCK/read"
+  holder eve -s "$LOCK/read"
+  waiter fay "$LOCK/read"
+  holder gus --permits 2 "$LOCK/pool"
+  holder hal --unfair "$LOCK/fast"
+  zkflock "$LOCK/idle" true
+  run -0 zkflock --list "$LOCK"
+  assert_line --index 0 --regexp "^LOCK +STATE +KIND +HOLDER +PID +FOR +WAIT +COMMAND$"
+  assert_equal "${#lines[@]}" 6
+  host=$(hostname)
+  assert_regex "$(row "$LOCK/plain")" "^$LOCK/plain held exclusive ann@$host [0-9]+ [0-9]+s 2 sh -c touch"
+  assert_regex "$(row "$LOCK/read")" "^$LOCK/read held shared x2 dan@$host [0-9]+ [0-9]+s 1 sh -c touch"
+  assert_regex "$(row "$LOCK/pool")" "^$LOCK/pool held permits 1/2 gus@$host [0-9]+ [0-9]+s 0 sh -c touch"
+  assert_regex "$(row "$LOCK/fast")" "^$LOCK/fast held unfair hal@$host [0-9]+ [0-9]+s 0 sh -c touch"
+  assert_regex "$(row "$LOCK/idle")" "^$LOCK/idle free 0$"
+  # No colours, no ends in a pipe.
+  refute_output --partial $'\033'
+  refute_output --partial ...
+  end_all ann.go dan.go eve.go gus.go hal.go
+}
+
+@test "--list LOCK: the queue in order" {
+  holder ann "$LOCK"
+  for name in ben cat dan; do waiter "$name" "$LOCK"; done
+  run -0 zkflock --list "$LOCK"
+  assert_line --index 0 "$LOCK"
+  assert_line --index 1 "held, exclusive, 3 waiting, lease 15s"
+  assert_line --index 2 --regexp "^PLACE +WHO +PID +KIND +FOR +COMMAND$"
+  assert_line --index 3 --regexp "^holds +ann@"
+  assert_line --index 4 --regexp "^1 +ben@.* true$"
+  assert_line --index 5 --regexp "^2 +cat@"
+  assert_line --index 6 --regexp "^3 +dan@"
+  end_all ann.go
+  run -0 zkflock --list "$LOCK"
+  assert_output "$LOCK
+free, lease 15s"
+}
+
+@test "--list LOCK: readers that hold together, and those who wait for a permit" {
+  holder ann -s "$LOCK/read"
+  waiter ben "$LOCK/read"
+  waiter cat -s "$LOCK/read"
+  run -0 zkflock --list "$LOCK/read"
+  assert_line --index 3 --regexp "^holds +ann@.* shared "
+  assert_line --index 4 --regexp "^1 +ben@.* exclusive "
+  assert_line --index 5 --regexp "^2 +cat@.* shared "
+  holder dan --permits 2 "$LOCK/pool"
+  holder eve --permits 2 "$LOCK/pool"
+  waiter fay --permits 2 "$LOCK/pool"
+  LOGNAME=gus background --permits 2 "$LOCK/pool" true
+  zk "$ONE" await-count "$LOCK/pool/locks" 2
+  run -0 zkflock --list "$LOCK/pool"
+  assert_line --index 1 "held, permits 2/2, 2 waiting, lease 15s"
+  assert_line --index 3 --regexp "^holds +dan@"
+  assert_line --index 4 --regexp "^holds +eve@"
+  assert_line --index 5 --regexp "^1 +fay@"
+  assert_line --index 6 --regexp "^2 +gus@"
+  assert_equal "${#lines[@]}" 7
+  end_all ann.go dan.go eve.go
+}
+
+@test "--list: a lock that was handed over is held since then, not since it was asked for" {
+  holder ann "$LOCK"
+  LOGNAME=ben background "$LOCK" sh -c 'touch ben.held; until [ -e ben.go ]; do sleep 0.02; done'
+  zk "$ONE" await-count "$LOCK" 2
+  touch ann.go
+  eventually test -e ben.held
+  run -0 zkflock --list --json "$LOCK"
+  assert_equal "$(json 'd["locks"][0]["holders"][0]["user"]')" ben
+  assert_equal "$(json 'd["locks"][0]["holders"][0]["since"] > d["locks"][0]["holders"][0]["created"]')" True
+  end_all ben.go
+}
+
+@test "--list --json: every key of the manual" {
+  holder ann "$LOCK"
+  waiter ben "$LOCK"
+  run -0 zkflock --list --json "$LOCK" "$LOCK.never"
+  assert_equal "$(json 'sorted(d)')" "['format', 'locks', 'time']"
+  assert_equal "$(json 'd["format"]')" 1
+  lock='d["locks"][0]'
+  assert_equal "$(json "sorted($lock)")" \
+    "['exists', 'holders', 'kind', 'lease_ms', 'name', 'path', 'permits', 'state', 'until', 'vanished', 'waiting']"
+  assert_equal "$(json "[$lock[k] for k in ('name', 'path', 'exists', 'state', 'kind', 'permits', 'lease_ms', 'vanished', 'until')]")" \
+    "['$LOCK', '$LOCK', True, 'held', 'exclusive', None, 15000, 0, None]"
+  holder="$lock['holders'][0]"
+  assert_equal "$(json "sorted($holder)")" \
+    "['address', 'command', 'created', 'holds', 'host', 'kind', 'node', 'pid', 'session', 'since', 'token', 'until', 'user', 'version']"
+  assert_equal "$(json "[$holder[k] for k in ('user', 'host', 'holds', 'kind', 'address')]")" \
+    "['ann', '$(hostname)', True, 'exclusive', None]"
+  assert_equal "$(json "$holder['version'] + '.'")" "$(zkflock --version | cut -d' ' -f2)."
+  assert_equal "$(json "$lock['waiting'][0]['command']")" true
+  assert_equal "$(json "[d['locks'][1][k] for k in ('exists', 'state', 'kind', 'holders', 'waiting')]")" \
+    "[False, 'free', None, [], []]"
+  # What the manual lists is what there is.
+  for key in $(json "' '.join(sorted(set(d) | set($lock) | set($holder)))"); do
+    assert grep -q "^\.It Cm $key\$" "$TESTS_DIR/../man/zkflock.1"
+  done
+  end_all ann.go
+}
+
+@test "--list -q LOCK: held or free, by the exit status alone" {
+  run -1 zkflock --list -q "$LOCK"
+  assert_output ""
+  holder ann "$LOCK"
+  run -0 zkflock --list -q "$LOCK"
+  assert_output ""
+  end_all ann.go
+  run -1 zkflock --list -q "$LOCK"
+  assert_output ""
+  holder ben --permits 3 "$LOCK.pool"
+  run -0 zkflock --list -q "$LOCK.pool"
+  end_all ben.go
+  run -1 zkflock --list -q "$LOCK.pool"
+  run -69 zkflock --list -q -z 127.0.0.1:1 --connect-timeout 0.3 "$LOCK"
+  assert_output --partial "no server reachable"
+}
+
+@test "--list -q: a config file that makes zkflock quiet does not silence a list" {
+  mkdir -p xdg/zkflock
+  printf '[zkflock]\nlog-level = error\n' >xdg/zkflock/config
+  zkflock "$LOCK" true
+  run -0 zkflock --list "$LOCK"
+  assert_line --index 1 "free, lease 15s"
+}
+
+@test "--list: what it does not go with" {
+  refuses 64 "--list -q takes exactly one LOCK, and tells by the exit status whether it is held" --list -q
+  refuses 64 "--list -q takes exactly one LOCK, and tells by the exit status whether it is held" --list -q a b
+  refuses 64 "-q does not go with --json: it tells by the exit status alone whether a LOCK is held" --list -q --json a
+  refuses 64 "-q does not go with --watch: it tells by the exit status alone whether a LOCK is held" --list -q --watch a
+  refuses 64 "the LOCK '/a//b' has an empty part (//)" --list /a//b
+  refuses 69 "no server reachable at 127.0.0.1:1 within 300 ms: Connection refused; check --servers (or \$ZKFLOCK_SERVERS) and that ZooKeeper runs there" \
+    --list -z 127.0.0.1:1 --connect-timeout 0.3
+}
+
+@test "--list: contenders of other clients show what is known of them" {
+  others "$LOCK/java" _c_0123456789abcdef0123456789abcdef-lock- 2 10.1.2.3
+  run -0 zkflock --list "$LOCK"
+  assert_regex "$(row "$LOCK/java")" "^$LOCK/java held exclusive 10.1.2.3 [0-9]+s 1 \(unknown\)$"
+  run -0 zkflock --list "$LOCK/java"
+  assert_line --index 1 "held, exclusive, 1 waiting"
+  assert_line --index 3 --regexp "^holds +10.1.2.3 session 0x[0-9a-f]+ +exclusive +[0-9]+s  \(unknown\)$"
+  assert_line --index 4 --regexp "^1 +10.1.2.3 session 0x"
+  run -0 zkflock --list --json "$LOCK/java"
+  assert_equal "$(json '[d["locks"][0]["holders"][0][k] for k in ("user", "host", "pid", "command", "version", "address")]')" \
+    "[None, None, None, None, None, '10.1.2.3']"
+  others_end
+  others "$LOCK/python" 0123456789abcdef0123456789abcdef__rlock__ 2 "job 17 at worker"
+  run -0 zkflock --list "$LOCK"
+  assert_regex "$(row "$LOCK/python")" "^$LOCK/python held shared x2 session 0x[0-9a-f]+ [0-9]+s 0 \(unknown\)$"
+  others_end
+  zk "$ONE" create "$LOCK/nobody/x-0000000007"
+  run -0 zkflock --list "$LOCK/nobody"
+  assert_line --index 3 --regexp "^holds +nobody's +exclusive "
+  zk "$ONE" delete "$LOCK/nobody/x-0000000007"
+}
+
+@test "--list: a semaphore of Curator's" {
+  zk "$ONE" create "$LOCK/locks"
+  others "$LOCK/leases" _c_0123456789abcdef0123456789abcdef-lease- 3 10.1.2.3
+  run -0 zkflock --list "$LOCK"
+  assert_line --index 1 "held, permits 3, 0 waiting"
+  others_end
+}
+
+@test "--list: a Semaphore of kazoo's, and a lock that is named like one who holds it" {
+  coproc PERMIT { exec zk "$ONE" create-kind ephemeral "$LOCK/pool/0123456789abcdef0123456789abcdef" 3>&-; }
+  permit_pid=$PERMIT_PID
+  read -r -u "${PERMIT[0]}" _
+  zkflock "$LOCK/d41d8cd98f00b204e9800998ecf8427e" true
+  run -0 zkflock --list "$LOCK"
+  assert_regex "$(row "$LOCK/pool")" "^$LOCK/pool held permits 1 session 0x[0-9a-f]+ [0-9]+s 0 \(unknown\)$"
+  assert_regex "$(row "$LOCK/d41d8cd98f00b204e9800998ecf8427e")" " free 0$"
+  assert_equal "${#lines[@]}" 3
+  eval "exec ${PERMIT[1]}>&-"
+  wait "$permit_pid"
+}
+
+@test "--list: hostile data and names do not reach the terminal" {
+  hostile='zkflock/1 held exclusive\n\x1b[31mroot@evil\x07 pid 7: \x1b]0;pwned\x07\x9b\xff\nsince=\x1b[2J kind=\x1b version=\x1b[31m\n'
+  others "$LOCK/data" x- 2 "$hostile"
+  # A change of direction, no width, a lone accent; a person's name.
+  zkflock "$LOCK/"$'\u202eevil\u200b\u0301' true
+  zkflock "$LOCK/"$'Žofie' true
+  for locale in C C.UTF-8; do
+    for how in "" --json --watch "--watch --json"; do
+      # shellcheck disable=SC2086 # options
+      run timeout 1 env LC_ALL=$locale zkflock --list $how "$LOCK" "$LOCK/data"
+      assert [ "$status" -eq 0 ] || [ "$status" -eq 124 ]
+      refute_output --partial $'\033'
+      refute_output --partial $'\007'
+      refute_output --partial $'\u202e'
+      refute_output --partial $'\u200b'
+      assert_output --partial "root@evil" || assert_output --partial '"evil?"'
+    done
+  done
+  run -0 env LC_ALL=C.UTF-8 zkflock --list "$LOCK"
+  assert_output --partial "$LOCK/?evil??"
+  assert_output --partial "$LOCK/Žofie"
+  run -0 env LC_ALL=C zkflock --list "$LOCK"
+  assert_output --partial "$LOCK/??ofie"
+  others_end
+}
+
+@test "--list: a holder that vanished is told of, and until when it is waited for" {
+  background --lease 6 --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
+  crashing=$!
+  eventually test -e crashing
+  crash "$crashing"
+  zk "$ONE" await-count "$LOCK" 0
+  run -0 zkflock --list "$LOCK"
+  assert_line --index 1 "free, but a holder vanished: the next one waits 6s, lease 6s"
+  run -0 zkflock --list "$LOCK" "$LOCK.never"
+  assert_regex "$(row "$LOCK")" "^$LOCK free 1 vanished 0$"
+  assert_regex "$(row "$LOCK.never")" "^$LOCK.never free \(never used\) 0$"
+  background --lease 6 --session-timeout 2 "$LOCK" sh -c 'touch next; until [ -e go ]; do sleep 0.02; done'
+  eventually settles
+  run -0 zkflock --list --json "$LOCK"
+  assert_equal "$(json '[d["locks"][0]["state"], len(d["locks"][0]["holders"]), len(d["locks"][0]["waiting"])]')" "['settling', 0, 1]"
+  assert_equal "$(json 'd["locks"][0]["until"] == d["locks"][0]["waiting"][0]["until"] > d["time"]')" True
+  run -0 zkflock --list "$LOCK"
+  assert_line --index 1 --regexp "^waiting for a vanished holder until [0-9:]{8} \([0-9]s\), 1 waiting, lease 6s$"
+  assert_line --index 3 --regexp "^next "
+  run -0 zkflock --list "$LOCK" "$LOCK.never"
+  assert_regex "$(row "$LOCK")" "^$LOCK vanished exclusive until [0-9:]{8} 1$"
+  run -1 zkflock --list -q "$LOCK.never"
+  run -0 zkflock --list -q "$LOCK"
+  eventually test -e next
+  run -0 zkflock --list "$LOCK"
+  assert_line --index 1 "held, exclusive, 0 waiting, lease 6s"
+  end_all go
+}
+
+settles() { zkflock --list "$LOCK" | grep -q "waiting for a vanished holder"; }
+
+@test "--list: 1000 contenders, and a reader that wants the beginning alone" {
+  others "$LOCK" _c_0123456789abcdef0123456789abcdef-lock- 1000
+  run -0 zkflock --list "$LOCK"
+  assert_equal "${#lines[@]}" 1003
+  assert_line --index 1002 --regexp "^999 +session 0x"
+  run -0 zkflock --list --json "$LOCK"
+  assert_equal "$(json 'len(d["locks"][0]["waiting"])')" 999
+  # As head(1) has it: no message.
+  run bash -c 'set -o pipefail; zkflock --list "$1" | head -1' bash "$LOCK"
+  assert_output "$LOCK"
+  others_end
+}
+
+@test "--list: locks that come and go meanwhile are no error" {
+  for i in 1 2 3; do
+    (until [ -e stop ]; do zkflock "$LOCK/$i" true; done) 3>&- 4>&- &
+    (until [ -e stop ]; do zk_remove "$LOCK/gone$i"; done) 3>&- 4>&- &
+  done
+  for _ in $(seq 40); do
+    run -0 --separate-stderr zkflock --list "$LOCK"
+    assert_equal "$stderr" ""
+    run -0 --separate-stderr zkflock --list --json "$LOCK/1" "$LOCK/gone1"
+    assert_equal "$stderr" ""
+  done
+  touch stop
+  wait
+}
+
+# A lock that is made and deleted, znode and all.
+zk_remove() {
+  zkflock "$1" true
+  zk "$ONE" delete "$1"
+}
+
+@test "--list PREFIX: what is below it; nested locks, notes and places that are no locks" {
+  zkflock "$LOCK/a/b" true
+  zkflock "$LOCK/a" true
+  zkflock --once-per 60 "$LOCK/c" true
+  zk "$ONE" create "$LOCK/place/empty"
+  run -0 zkflock --list "$LOCK/"
+  assert_equal "$(printf '%s\n' "${lines[@]}" | cut -d' ' -f1)" "LOCK
+$LOCK/a
+$LOCK/a/b
+$LOCK/c"
+  # A lock with others below it shows both.
+  run -0 zkflock --list "$LOCK/a"
+  assert_line --index 0 "$LOCK/a"
+  assert_line --index 1 "free, lease 15s"
+  assert_line --index 3 --regexp "^$LOCK/a/b +free"
+  run -0 zkflock --list "$LOCK/place"
+  assert_line --index 1 "free, and never used as a lock"
+  run -0 zkflock --list "$LOCK/never"
+  assert_line --index 1 "free, and never used"
+  run -0 zkflock --list /
+  assert_line --regexp "^$LOCK/a/b +free"
+  refute_output --partial /zookeeper
+}
+
+@test "--list without LOCK: those below the root and those of the config files, as one types them" {
+  prefix=below-$$
+  mkdir -p xdg/zkflock
+  unset ZKFLOCK_SERVERS # which count more than a file's
+  cat >xdg/zkflock/config <<END
+[zkflock]
+servers = $ONE
+[lock nightly]
+path = $LOCK/far/nightly
+[lock $prefix/hidden]
+path = $LOCK/other
+[lock elsewhere]
+servers = 127.0.0.1:1
+END
+  zkflock "/locks/$prefix/deploy" true
+  zkflock "/locks/$prefix/hidden" true
+  run -0 --separate-stderr zkflock --list
+  assert_line --regexp "^$prefix/deploy +free"
+  assert_line --regexp "^nightly +free +\(never used\)"
+  # The name means another lock here.
+  assert_line --regexp "^/locks/$prefix/hidden +free"
+  assert_line --regexp "^$prefix/hidden +free +\(never used\)"
+  refute_output --partial elsewhere
+  assert_equal "$stderr" "zkflock: the lock elsewhere has servers of its own: zkflock --list elsewhere"
+  run -0 zkflock --list nightly
+  assert_line --index 0 "nightly ($LOCK/far/nightly)"
+  refuses 64 "the lock elsewhere has servers of its own (xdg/zkflock/config:8): list it alone" \
+    --config xdg/zkflock/config --list nightly elsewhere
+  run -69 zkflock --list --connect-timeout 0.3 elsewhere
+}
+
+@test "--list: nothing is there" {
+  printf '[zkflock]\nroot = %s/root\n' "$LOCK" >config
+  run -0 --separate-stderr zkflock --config config --list
+  assert_output ""
+  assert_equal "$stderr" "zkflock: no locks below $LOCK/root"
+  run -0 zkflock --config config --list --json
+  assert_equal "$(json 'd["locks"]')" "[]"
+}
+
+@test "--list --names: names alone, and those of the config files without a server too" {
+  mkdir -p xdg/zkflock
+  printf '[zkflock]\nroot = %s\n[lock nightly]\npath = /app/nightly\n[lock b]\ntimeout = 5\n' "$LOCK" >xdg/zkflock/config
+  zkflock deploy true
+  zkflock a/b true
+  run -0 zkflock --list --names
+  assert_output "a/b
+b
+deploy
+nightly"
+  run -0 --separate-stderr zkflock --list --names -z 127.0.0.1:1 --connect-timeout 300ms
+  assert_output "b
+nightly"
+  holder ann deploy
+  run -0 zkflock --list --names "$LOCK"
+  assert_output "a/b
+deploy"
+  end_all ann.go
+}
+
+@test "--list: not permitted" {
+  zkflock "$LOCK/a" true
+  zkflock "$LOCK/b" true
+  zk "$ONE" deny "$LOCK/a" cdwa
+  run -0 zkflock --list "$LOCK"
+  assert_regex "$(row "$LOCK/a")" "^$LOCK/a \? \(not permitted to read\)$"
+  assert_regex "$(row "$LOCK/b")" "^$LOCK/b free"
+  run -77 --separate-stderr zkflock --list "$LOCK/a"
+  assert_equal "$stderr" "zkflock: not permitted to read $LOCK/a"
+  run -77 zkflock --list -q "$LOCK/a"
+  assert_output "zkflock: not permitted to read $LOCK/a"
+  zk "$ONE" deny "$LOCK/a" rcdwa
+}
+
+@test "--list: stdout that takes nothing is an error" {
+  zkflock "$LOCK" true
+  for how in "" --json --names; do
+    # shellcheck disable=SC2086 # options
+    run -71 sh -c 'exec zkflock --list $1 "$2" >/dev/full' sh "$how" "$LOCK"
+    assert_output --partial "zkflock: cannot write to stdout: No space left on device"
+  done
+}
+
+# ---- --watch ----
+
+# watch ARG...: in the background, into the file seen; pid in $watch.
+watch() {
+  zkflock --list --watch "$@" >seen 2>watch.err 3>&- 4>&- &
+  watch=$!
+}
+
+watch_ends() {
+  kill -TERM "$watch"
+  ends_with 143 "$watch"
+}
+
+seen() { grep -qsE -- "$1" seen; }
+
+@test "--list --watch: a line per change in a pipe" {
+  holder ann "$LOCK/a"
+  watch "$LOCK"
+  eventually seen "^[0-9T:+-]+ $LOCK/a held ann@$(hostname) pid [0-9]+: sh -c touch"
+  waiter ben "$LOCK/a"
+  eventually seen " $LOCK/a waiting ben@.*: true$"
+  touch ann.go
+  eventually seen " $LOCK/a released ben@"
+  run cut -d' ' -f2-4 seen
+  assert_output --regexp "^$LOCK/a held ann@[^ ]*
+$LOCK/a waiting ben@[^ ]*
+$LOCK/a released ann@[^ ]*
+$LOCK/a acquired ben@[^ ]*
+$LOCK/a released ben@[^ ]*\$"
+  # One who gives up, and a lock that was not there.
+  holder cat "$LOCK/new/b"
+  eventually seen " $LOCK/new/b acquired cat@"
+  LOGNAME=dan run -1 zkflock -w 0.3 "$LOCK/new/b" true
+  eventually seen " $LOCK/new/b left dan@"
+  end_all_but_watch cat.go
+  eventually seen " $LOCK/new/b released cat@"
+  zk "$ONE" delete "$LOCK/new/b"
+  eventually seen " $LOCK/new/b removed$"
+  watch_ends
+  wait
+}
+
+end_all_but_watch() {
+  touch "$@"
+  eventually no_contenders
+}
+
+no_contenders() { [ -z "$(zk "$ONE" leftovers 0)" ]; }
+
+@test "--list --watch LOCK: a lock that is not there yet, and one that comes back" {
+  watch "$LOCK"
+  eventually seen " $LOCK free$"
+  holder ann "$LOCK"
+  eventually seen " $LOCK acquired ann@"
+  end_all_but_watch ann.go
+  eventually seen " $LOCK released ann@"
+  zk "$ONE" delete "$LOCK"
+  eventually seen " $LOCK removed$"
+  holder ben "$LOCK"
+  eventually seen " $LOCK acquired ben@"
+  end_all_but_watch ben.go
+  eventually seen " $LOCK released ben@"
+  watch_ends
+}
+
+@test "--list --watch: a contender that vanishes, and one that waits for it" {
+  background --lease 4 --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
+  crashing=$!
+  eventually test -e crashing
+  watch "$LOCK"
+  eventually seen " held "
+  crash "$crashing"
+  eventually seen " $LOCK vanished "
+  holder next "$LOCK"
+  eventually seen " $LOCK acquired next@"
+  end_all_but_watch next.go
+  eventually seen " $LOCK released next@"
+  # It is never told as a holder before.
+  run sed -n 's/.* \(settling\|acquired\|released\) next@.*/\1/p' seen
+  assert_output "settling
+acquired
+released"
+  watch_ends
+}
+
+@test "--list --watch --json: an object per line" {
+  watch --json "$LOCK"
+  eventually seen '"event":"free"'
+  holder ann "$LOCK"
+  eventually seen '"event":"acquired"'
+  end_all_but_watch ann.go
+  eventually seen '"event":"released"'
+  run cat seen
+  output="[$(paste -sd, seen)]"
+  assert_equal "$(json '[x["event"] for x in d]')" "['free', 'made', 'acquired', 'released']" ||
+    assert_equal "$(json '[x["event"] for x in d]')" "['free', 'acquired', 'released']"
+  assert_equal "$(json 'sorted(d[-1])')" \
+    "['contender', 'event', 'format', 'holders', 'name', 'path', 'state', 'time', 'waiting']"
+  assert_equal "$(json '[d[-1][k] for k in ("format", "name", "path", "state", "holders", "waiting")]')" \
+    "[1, '$LOCK', '$LOCK', 'free', 0, 0]"
+  assert_equal "$(json 'd[-1]["contender"]["user"]')" ann
+  watch_ends
+}
+
+@test "--list --watch: ends when nobody reads any more" {
+  run timeout 20 bash -c 'set -o pipefail; zkflock --list --watch "$1" | head -1' bash "$LOCK"
+  assert_equal "$status" 141
+  assert_output --regexp " $LOCK free$"
+}
+
+@test "--list --watch: follows without asking while nothing happens" {
+  holder ann "$LOCK"
+  watch "$LOCK"
+  eventually seen " held "
+  before=$(zk "$ONE" mntr zk_packets_received)
+  # Whoever polled would have asked by then; the holder proves its life, others ping.
+  sleep 3
+  after=$(zk "$ONE" mntr zk_packets_received)
+  assert [ $((after - before)) -lt 15 ]
+  end_all_but_watch ann.go
+  watch_ends
+}
+
+@test "--list --watch: goes on after a loss of contact, and in a new session" {
+  zkflock "$LOCK" true
+  coproc PROXY { proxy "$ONE" reply 6 3>&-; }
+  proxy_pid=$PROXY_PID
+  read -r -u "${PROXY[0]}" port
+  zkflock -z "127.0.0.1:$port" --session-timeout 2 --list --watch "$LOCK" >seen 2>watch.err 3>&- 4>&- &
+  watch=$!
+  eventually seen " free$"
+  # The message that is lost is one of these.
+  for name in ben cat dan; do
+    holder "$name" "$LOCK"
+    eventually seen " acquired $name@"
+    end_all_but_watch "$name.go"
+    eventually seen " released $name@"
+  done
+  eventually contains watch.err "lost contact"
+  eventually contains watch.err "in contact"
+  kill -STOP "$watch"
+  sessions=$(zk "$ONE" mntr zk_global_sessions)
+  eventually fewer_sessions "$sessions"
+  holder ann "$LOCK"
+  kill -CONT "$watch"
+  eventually seen " acquired ann@"
+  end_all_but_watch ann.go
+  eventually seen " released ann@"
+  watch_ends
+  eval "exec ${PROXY[1]}>&-"
+  wait "$proxy_pid" || true
+}
+
+fewer_sessions() { [ "$(zk "$ONE" mntr zk_global_sessions)" -lt "$1" ]; }
+
+# ---- on a terminal ----
+
+in_second_screen=$'\033[?1049h'
+back=$'\033[?1049l'
+
+@test "--list on a terminal: fits its width, with colours and without" {
+  long=$LOCK/$(printf 'x%.0s' {1..100})
+  holder ann "$long"
+  run -0 terminal "send=stty cols 60; export LC_ALL=C; unset NO_COLOR\n" \
+    "send=zkflock --list $LOCK/; echo d''one\n" expect=done \
+    "send=export TERM=xterm; zkflock --list $LOCK/; echo d''two\n" expect=dtwo \
+    "send=NO_COLOR=1 zkflock --list $LOCK/; echo d''three\n" expect=dthree
+  table=$(printf '%s\n' "$output" | tr -d '\r' | grep -E 'STATE|held')
+  assert_equal "$(wc -l <<<"$table")" 6
+  plain=$(sed 's/\x1b\[[0-9;]*m//g; s/^\(\$ \)*//' <<<"$table")
+  assert_equal "$(awk 'length > 60' <<<"$plain")" ""
+  assert_regex "$plain" '\.\.\.'
+  # Only with a terminal that can, and not under NO_COLOR.
+  assert_equal "$(grep -c $'\033\\[' <<<"$table")" 2
+  end_all ann.go
+}
+
+@test "--list --watch on a terminal: leaves it as it was, on q, Ctrl-C and Ctrl-Z" {
+  holder ann "$LOCK"
+  run -0 terminal "send=export TERM=xterm; stty -g >before; clear() { :; }\n" \
+    "send=zkflock --list --watch $LOCK\n" "expect=$in_second_screen" expect=holds \
+    send=q "expect=$back" "send=stty -g >after.q; echo d''one\n" expect=done \
+    "send=zkflock --list --watch $LOCK\n" "expect=$in_second_screen" expect=holds \
+    key=c "expect=$back" "send=echo status=\$?; stty -g >after.c; echo d''two\n" expect=status=130 expect=dtwo \
+    "send=zkflock --list --watch $LOCK\n" "expect=$in_second_screen" expect=holds \
+    key=z "expect=$back" expect=Stopped "send=stty -g >after.z; fg\n" "expect=$in_second_screen" expect=holds \
+    send=q "expect=$back" "send=stty -g >after.fg; echo d''three\n" expect=dthree
+  for after in after.*; do assert_equal "$(cat "$after")" "$(cat before)"; done
+  # The cursor comes back each time.
+  assert_equal "$(grep -o $'\033\\[?25h' <<<"$output" | wc -l)" 4
+  end_all ann.go
+}
+
+@test "--list --watch on a terminal: shows changes as they come, and TERM ends it" {
+  (
+    eventually test -e looking
+    LOGNAME=ann zkflock "$LOCK" sh -c 'touch ann.held; until [ -e ann.go ]; do sleep 0.02; done'
+    touch ann.gone
+  ) 3>&- 4>&- &
+  run -0 terminal "send=export TERM=xterm; stty -g >before\n" \
+    "send=zkflock --list --watch $LOCK & fg\n" "expect=$in_second_screen" "expect=free, and never used" \
+    touch=looking file=ann.held expect=ann@ touch=ann.go file=ann.gone expect=free \
+    "send=q" "expect=$back" "send=stty -g >after; echo d''one\n" expect=done
+  assert_equal "$(cat after)" "$(cat before)"
+  run -0 terminal "send=export TERM=xterm; stty -g >before\n" \
+    "send=(sleep 0.5; until pkill -TERM -f '^zkflock --list --watch $LOCK'; do sleep 0.1; done) & zkflock --list --watch $LOCK; echo status=\$?\n" \
+    "expect=$in_second_screen" "expect=$back" expect=status=143 "send=stty -g >after.term; echo d''one\n" expect=done
+  assert_equal "$(cat after.term)" "$(cat before)"
+  wait
+}
+
+@test "--list --watch on a terminal: more locks than lines, and a terminal of another size" {
+  for i in 1 2 3 4 5 6 7 8; do zkflock "$LOCK/$i" true; done
+  run -0 terminal "send=export TERM=xterm; stty rows 7 cols 80\n" \
+    "send=zkflock --list --watch $LOCK\n" "expect=$in_second_screen" "expect=(5 more lines)" \
+    "send=q" "expect=$back"
+}

@@ -1,0 +1,221 @@
+# --remove: a lock that nobody uses is deleted, by the rule of the protocol.
+
+load helper
+
+# Everything of the lock that is left, and of its note.
+left() { zk "$ONE" ls "${LOCK%/*}" | grep -x -e "${LOCK##*/}" -e "${LOCK##*/}\.once" || true; }
+
+short_lease() {
+  zk "$ONE" create "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
+}
+
+crash_a_holder() { # crash_a_holder ARG...
+  background --session-timeout 1 "$@" "$LOCK" sh -c 'touch crashing; exec sleep 1000'
+  local pid=$!
+  eventually test -e crashing
+  crash "$pid"
+}
+
+removal() { timeout 40 zkflock --remove "$@"; }
+
+@test "--remove: a free lock goes, and may be made again with another lease" {
+  zkflock --lease 5 "$LOCK" true
+  run -0 removal "$LOCK"
+  assert_output "zkflock: removed $LOCK"
+  assert_equal "$(left)" ""
+  run -0 zkflock --lease 7 "$LOCK" true
+  assert_output ""
+  assert_equal "$(zk "$ONE" get "$LOCK")" "zkflock/1 base=0 lease=7000ms"
+  run -0 removal -q "$LOCK"
+  assert_output ""
+}
+
+@test "--remove: what is not there is status 1 and a sentence" {
+  zkflock "$LOCK/other" true
+  run -1 removal "$LOCK/none"
+  assert_output "zkflock: $LOCK/none does not exist: there is nothing to remove"
+}
+
+@test "--remove: a lock that is held is refused with who holds it, and nothing is left behind" {
+  hold "$LOCK" release
+  local before
+  before=$(zk "$ONE" stat "$LOCK")
+  for option in "" -n "-w 0.3"; do
+    # shellcheck disable=SC2086 # options
+    run -1 removal $option "$LOCK"
+    assert_output --regexp "^zkflock: $LOCK is not removed: it is in use, by .*@.* pid [0-9]+: sh -c "
+    zk "$ONE" await-count "$LOCK" 1
+  done
+  # Without -w it does not even join.
+  run -1 removal "$LOCK"
+  assert_equal "$(zk "$ONE" stat "$LOCK" | cut -d" " -f1)" "$(($(cut -d" " -f1 <<<"$before") + 1))"
+  touch release
+  ends_with 0 "$holder"
+  run -0 removal "$LOCK"
+}
+
+@test "--remove -w waits for those who are there" {
+  hold "$LOCK" release
+  background --remove -v -w 30 "$LOCK" 2>log
+  local removal=$!
+  eventually contains log "waiting for $LOCK"
+  touch release
+  ends_with 0 "$removal"
+  ends_with 0 "$holder"
+  assert contains log "removed $LOCK"
+  assert_equal "$(left)" ""
+}
+
+@test "--remove -w: a signal ends it, and it leaves its place counted" {
+  hold "$LOCK" release
+  background --remove -v -w 30 "$LOCK" 2>log
+  local removal=$!
+  eventually contains log "waiting for $LOCK"
+  kill "$removal"
+  ends_with 143 "$removal"
+  touch release
+  ends_with 0 "$holder"
+  run -0 zk "$ONE" stat "$LOCK"
+  assert_output --regexp "^2 4 0 "
+}
+
+@test "--remove: while somebody who vanished may still run it is refused; -w waits a lease" {
+  short_lease
+  crash_a_holder
+  zk "$ONE" await-count "$LOCK" 0
+  run -1 removal "$LOCK"
+  assert_output "zkflock: $LOCK is not removed: a holder vanished, and its command may run for a lease, 4 s; -w 5 waits for that"
+  run -1 removal -w 1 "$LOCK"
+  assert_output --partial "$LOCK is not removed: "
+  run -0 removal -v -w 30 "$LOCK"
+  assert_line --partial "a contender vanished; its command may run for"
+  assert_equal "$(left)" ""
+}
+
+@test "--remove: a lock that others have made, and one whose count cannot be right, after a lease" {
+  zk "$ONE" create "$LOCK" $'zkflock/1 base=77 lease=4000ms\n'
+  run -1 removal "$LOCK"
+  assert_output --partial "$LOCK is not removed: it is not known who held it before"
+  run -0 removal -w 30 "$LOCK"
+  assert_equal "$(left)" ""
+  zk "$ONE" create "$LOCK"
+  run -1 removal "$LOCK"
+  assert_output --partial "a lease, 15 s; -w 16 waits for that"
+}
+
+@test "--remove: a znode that is no lock, and locks below it, are left alone" {
+  zk "$ONE" create "$LOCK" "something else"
+  run -78 removal "$LOCK"
+  assert_output --partial "$LOCK holds 14 bytes that are not zkflock's"
+  assert_equal "$(zk "$ONE" get "$LOCK")" "something else"
+  zkflock "$LOCK-a" true
+  zkflock "$LOCK-a/b" true
+  run -1 removal "$LOCK-a"
+  assert_output "zkflock: $LOCK-a is not removed: below it are znodes that are no contenders, locks perhaps: b"
+  run -0 removal "$LOCK-a/b"
+  run -0 removal "$LOCK-a"
+}
+
+@test "--remove: of a lock below another one, which does not take it for a vanished holder" {
+  zkflock "$LOCK" true
+  zkflock --once-per 1h "$LOCK/a" true
+  zkflock --permits 2 "$LOCK/b" true
+  for name in a b; do run -0 removal "$LOCK/$name"; done
+  run -0 zkflock -v "$LOCK" true
+  refute_output --partial vanished
+  run -0 removal "$LOCK"
+}
+
+@test "--remove: the note of --once-per goes along; what is none stays" {
+  zkflock --once-per 1h "$LOCK" true
+  run -0 removal "$LOCK"
+  assert_output "zkflock: removed $LOCK, and with it the time of its last success, $LOCK.once"
+  assert_equal "$(left)" ""
+  zkflock "$LOCK" true
+  zk "$ONE" create "$LOCK.once" mine
+  run -0 removal "$LOCK"
+  assert_output "zkflock: removed $LOCK"
+  assert_equal "$(left)" "${LOCK##*/}.once"
+}
+
+@test "--remove: a semaphore, with all that is below it" {
+  background --permits 2 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.02; done'
+  holder=$!
+  eventually test -e held
+  run -1 removal "$LOCK"
+  assert_output --partial "$LOCK is not removed: it is in use, by "
+  zk "$ONE" await-count "$LOCK/leases" 1
+  zk "$ONE" await-count "$LOCK/locks" 0
+  touch release
+  ends_with 0 "$holder"
+  run -0 removal "$LOCK"
+  assert_equal "$(left)" ""
+  run -0 zkflock "$LOCK" echo "a lock now"
+  assert_output "a lock now"
+}
+
+@test "--remove: a permit whose holder vanished is waited for" {
+  zkflock --lease 4 --permits 3 "$LOCK" true
+  crash_a_holder --permits 3
+  zk "$ONE" await-count "$LOCK/leases" 0
+  run -1 removal "$LOCK"
+  assert_output --partial "a holder vanished, and its command may run for a lease, 4 s"
+  run -0 removal -w 30 "$LOCK"
+  assert_equal "$(left)" ""
+}
+
+@test "--remove: without the right to, 77, and nothing is gone" {
+  zkflock "$LOCK/a" true
+  zk "$ONE" deny "$LOCK" rwca
+  run -77 removal "$LOCK/a"
+  assert_output --partial "not permitted to delete $LOCK/a"
+  nothing_left_of "$LOCK/a"
+  zk "$ONE" deny "$LOCK/a" wcda
+  run -77 removal "$LOCK/a"
+  assert_output --partial "not permitted to read $LOCK/a"
+  zk "$ONE" deny "$LOCK/a" rwcda
+  zk "$ONE" deny "$LOCK" rwcda
+}
+
+@test "--remove against a crowd: nobody is stuck, nothing lost" {
+  echo 0 >counter
+  for _ in 1 2; do
+    (for i in $(seq 60); do
+      zkflock "$LOCK" sh -c 'n=$(cat counter); sleep 0.001; echo $((n + 1)) >counter' || touch failed
+      sleep "0.0$((i % 10))"
+    done) 3>&- 4>&- &
+    crowd+=($!)
+  done
+  (until [ -e enough ]; do zkflock -w 5 --remove "$LOCK" 2>>removals || true; done) 3>&- 4>&- &
+  wait "${crowd[@]}"
+  touch enough
+  wait
+  assert_not_exist failed
+  assert_equal "$(cat counter)" 120
+  # It did both, and found fault with nothing else.
+  assert contains removals "removed $LOCK"
+  assert contains removals "$LOCK is not removed: somebody has just come"
+  refute grep -v -e "removed $LOCK" -e "somebody has just come" -e "does not exist" removals
+}
+
+@test "--remove: the connection breaks at each message in turn, and the lock is removed" {
+  for direction in request reply; do
+    number=1
+    cut=cut
+    while [ "$cut" ]; do
+      zkflock --once-per 1h "$LOCK" true
+      coproc PROXY { proxy "$ONE" "$direction" "$number" 3>&-; }
+      proxy_pid=$PROXY_PID
+      read -r -u "${PROXY[0]}" port
+      run -0 removal -z "127.0.0.1:$port" "$LOCK"
+      assert_output --partial "removed $LOCK, and with it"
+      assert_equal "$(left)" ""
+      cut=
+      read -r -t 0.2 -u "${PROXY[0]}" cut || true
+      eval "exec ${PROXY[1]}>&-"
+      wait "$proxy_pid" || true
+      number=$((number + 1))
+    done
+  done
+  assert [ "$number" -gt 8 ]
+}
