@@ -149,6 +149,7 @@ static void take_report(struct keeper *keeper, const struct guard_message *repor
         break;
     case GUARD_LEASE_OVER:
         keeper->lease_over = true;
+        keeper->guarded_until = report->lease_end;
         break;
     case GUARD_EMPTY:
         keeper->tree_empty = true;

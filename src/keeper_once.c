@@ -50,7 +50,7 @@ static void tell_lost(struct keeper *keeper, const char *why)
     char *text = xasprintf("lost %s before %s was started: %s", keeper->options->lock,
                            keeper->command->argv[0], why);
 
-    keeper_tell_lost(keeper, "gone", text);
+    keeper_tell_lost(keeper, "gone", lockset_proven_at(keeper->locks), text);
     free(text);
 }
 

@@ -15,16 +15,12 @@
 #include "keeper_state.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "clock.h"
 #include "log.h"
 #include "tree.h"
-#include "xalloc.h"
 
 /* Why the command is being ended; RUNNING: it is not.  Up to ZNODE_GONE the lock is lost. */
 enum reason {
@@ -39,6 +35,7 @@ enum reason {
 struct run {
     struct keeper *keeper;
     int64_t sent_end; /* the end of the lease as told to the guard */
+    int64_t sent_at;  /* when one was told that it may not have confirmed yet */
     int64_t next_proof;
     int64_t news_at; /* when a proof that is not answered is told of */
     enum reason reason;
@@ -66,10 +63,13 @@ static void prove(struct run *run)
     if (!keeper->locks)
         return;
     if (now >= run->next_proof) {
+        keeper_note_delay(keeper, run->next_proof);
         lockset_prove(keeper->locks);
         run->next_proof = now + keeper->lease.interval;
     }
     if (run->reason == RUNNING && lease_end(keeper) > run->sent_end) {
+        if (run->sent_end <= keeper->guarded_until)
+            run->sent_at = now;
         run->sent_end = lease_end(keeper);
         guard_extend(&keeper->guard, run->sent_end);
     }
@@ -114,8 +114,12 @@ static void take_over(struct run *run)
 
 static void begin_end(struct run *run)
 {
-    const struct keeper *keeper = run->keeper;
+    struct keeper *keeper = run->keeper;
 
+    keeper->lost_at = clock_now();
+    keeper_note_delay(keeper, run->next_proof);
+    if (run->sent_end > keeper->guarded_until)
+        keeper_note_delay(keeper, run->sent_at);
     if (run->reason == GUARD_DEAD || run->reason == GUARD_MUTE)
         take_over(run);
     else if (!keeper->lease_over)
@@ -148,53 +152,6 @@ static void go_on_ending(struct run *run)
 }
 
 /* ---- what is said of it ---- */
-
-static void say_when_contact_was_lost(const struct keeper *keeper, char *text, size_t size)
-{
-    char span[CLOCK_FORMAT_SIZE];
-    int64_t ago = clock_now() - lockset_proven_at(keeper->locks);
-    time_t then = time(NULL) - (time_t)(ago / CLOCK_S);
-    struct tm tm;
-    char when[16] = "";
-
-    if (localtime_r(&then, &tm))
-        strftime(when, sizeof(when), "%H:%M:%S", &tm);
-    snprintf(text, size, "no contact with the ensemble since %s, for %s", when,
-             clock_format(ago, span));
-}
-
-static void say_what_was_done(const struct keeper *keeper, char *text, size_t size)
-{
-    const char *command = keeper->command->argv[0];
-
-    if (keeper->options->on_lost == LEASE_WARN)
-        snprintf(text, size, "%s goes on without it (--on-lost warn)", command);
-    else if (keeper->kill_needed)
-        snprintf(text, size, "%s was sent SIG%s, then killed", command,
-                 sigabbrev_np(keeper->options->signal));
-    else
-        snprintf(text, size, "%s was ended by SIG%s", command,
-                 sigabbrev_np(keeper->options->signal));
-}
-
-static void say_lost(const struct run *run)
-{
-    struct keeper *keeper = run->keeper;
-    const char *why = NULL;
-    char contact[96];
-    char done[256];
-    char *text;
-
-    if (run->reason == ZNODE_GONE)
-        lockset_failure(keeper->locks, &why);
-    else
-        say_when_contact_was_lost(keeper, contact, sizeof(contact));
-    say_what_was_done(keeper, done, sizeof(done));
-    text = xasprintf("lost %s: %s; %s", keeper->options->lock, why ? why : contact, done);
-    keeper_tell_lost(keeper, run->reason == ZNODE_GONE ? "gone" : "contact", text);
-    free(text);
-    hook_tell(keeper->hook, HOOK_LOST);
-}
 
 /* Never denied: whoever was frozen together with all that watched over it comes too late. */
 static void say_when_empty(const struct keeper *keeper)
@@ -242,7 +199,7 @@ static void conclude(const struct run *run)
         break;
     case LEASE_OVER:
     case ZNODE_GONE:
-        say_lost(run);
+        keeper_say_lost(keeper, run->reason == ZNODE_GONE);
         keeper->lost = true;
         keeper->status = EXITCODE_LOST;
         break;
@@ -269,7 +226,7 @@ static void look_for_trouble(struct run *run)
         return;
     begin_end(run);
     if (run->keeper->options->on_lost == LEASE_WARN && run->reason <= ZNODE_GONE)
-        say_lost(run);
+        keeper_say_lost(run->keeper, run->reason == ZNODE_GONE);
 }
 
 /* The command has ended, but what it left behind still counts, or still uses its lock. */

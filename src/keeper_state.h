@@ -11,6 +11,7 @@
  *     keeper_once.c     --once-per, before and after the command
  *     keeper_revoke.c   somebody asks for the lock
  *     keeper_run.c      the command under the lock
+ *     keeper_lost.c     what is said when the lock was lost meanwhile
  *     keeper_tell.c     what is told of the lock in the log, with how long it took
  */
 #ifndef ZKFLOCK_KEEPER_STATE_H
@@ -92,6 +93,11 @@ struct keeper {
     bool tree_empty;
     bool kill_needed;
     int64_t guarded_until; /* the lease's end as the guard has confirmed it */
+
+    /* what is to be said of a loss */
+    int64_t lost_at;     /* when it was found */
+    int64_t delayed_at;  /* when something was due that was done late */
+    int64_t delayed_for; /* and how late */
 };
 
 /*
@@ -151,8 +157,17 @@ void keeper_hear_front(struct keeper *keeper);
  * programs: the znode is "gone", or there was no "contact".
  */
 void keeper_tell_acquired(struct keeper *keeper);
-void keeper_tell_lost(struct keeper *keeper, const char *reason, const char *text);
+void keeper_tell_lost(struct keeper *keeper, const char *reason, int64_t proof, const char *text);
 void keeper_tell_released(struct keeper *keeper);
+
+/*
+ * What was due then is done only now, or not at all: zkflock stood still since, or a part of it. To
+ * be called whether or not it is late.  In keeper_lost.c, as is the next.
+ */
+void keeper_note_delay(struct keeper *keeper, int64_t due);
+
+/* The command was ended, or goes on, without its lock: the znode is gone, or the lease is over. */
+void keeper_say_lost(struct keeper *keeper, bool gone);
 
 /*
  * Tells if a proof of life is late, and when one is answered again; to be called at that time, and

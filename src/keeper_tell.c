@@ -27,11 +27,11 @@ void keeper_tell_acquired(struct keeper *keeper)
               clock_format(waited, span));
 }
 
-void keeper_tell_lost(struct keeper *keeper, const char *reason, const char *text)
+void keeper_tell_lost(struct keeper *keeper, const char *reason, int64_t proof, const char *text)
 {
     keeper->ended_at = clock_now();
 
-    int64_t proof_age = keeper->ended_at - lockset_proven_at(keeper->locks);
+    int64_t proof_age = keeper->ended_at - proof;
     int64_t held = keeper->ended_at - keeper->acquired_at;
     const struct log_field fields[] = {{"reason", LOG_TEXT, .text = reason},
                                        {"proof_age_s", LOG_SPAN, .number = proof_age},

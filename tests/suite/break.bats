@@ -168,11 +168,12 @@ EOF
   for style in "--node-style curator" "--unfair" "--node-style plain:lock-"; do
     rm -f a.*
     # shellcheck disable=SC2086 # options
-    patient "$LOCK" a --lease 3.5 $style
+    patient "$LOCK" a --lease 12 $style
+    node=$(only_node "$LOCK")
     # By the time it goes on a proof is due, and sent before it hears of the request.
     kill -STOP "$holder"
-    zk "$ONE" set "$LOCK/$(only_node "$LOCK")" __REVOKE__
-    sleep 1
+    zk "$ONE" set "$LOCK/$node" __REVOKE__
+    sleep 2.1
     kill -CONT "$holder"
     eventually contains a.log "is sent SIGTERM"
     ends_with 7 "$holder"

@@ -262,6 +262,55 @@ watched() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq 1 ]; }
   assert grep -q "nothing of sh is left, but only .* after the lease ended: it may have run at the same time as the next holder of $LOCK" log
 }
 
+# The session outlives these: proofs are answered again before the loss is told of.
+readonly LONG_SESSION=(--session-timeout 20 --lease 4)
+
+# frozen SECONDS PID...: stopped for that long.
+frozen() {
+  kill -STOP "${@:2}"
+  sleep "$1" # the standstill itself
+  kill -CONT "${@:2}"
+}
+
+@test "zkflock stood still, and contact is back: that is what is told" {
+  guarded --log-format json "${LONG_SESSION[@]}" "$LOCK" sh -c 'echo $$ >command; exec sleep 1000'
+  eventually test -s command
+  frozen 5 "$keeper" "$guard" "$(cat command)"
+  ends_with 75 "$keeper"
+  run -0 cat log
+  assert_line --regexp "\"event\":\"lost\".*\"reason\":\"standstill\""
+  assert_line --regexp "\"lost $LOCK: zkflock itself stood still for [0-9.]+ s or longer, too long for a lease of 4 s; sh was "
+  # What counts is the last proof before.
+  assert_line --regexp "\"proof_age_s\":([5-9]|[0-9]{2})"
+  refute_output --partial "no contact"
+}
+
+@test "the guard alone stood still, with contact all the time: that is what is told" {
+  guarded --session-timeout 20 --lease 22 --kill-after 12 "$LOCK" sleep 1000
+  # Past its first signal, at 8.5 s, and before the keeper takes it for mute, at 14.5 s.
+  frozen 8.7 "$guard"
+  ends_with 75 "$keeper"
+  assert grep -qE "lost $LOCK: zkflock itself stood still for [0-9.]+ s or longer, too long for a lease of 22 s; sleep was ended by SIGTERM" log
+}
+
+writes() { zk "$ONE" mntr zk_cnt_updatelatency; }
+written_since() { [ "$(writes)" -ge $(($1 + $2)) ]; } # written_since BEFORE N
+
+@test "contact comes back too late: for how long there was none is told" {
+  open_path
+  guarded "${LONG_SESSION[@]}" -z "$VIA" --on-lost term "$LOCK" sh -c 'trap "touch told" TERM; until [ -e release ]; do sleep 0.02; done'
+  kill -STOP "$path_pid"
+  eventually test -e told
+  kill -CONT "$path_pid"
+  # By then there are answers to proofs, which are all that is written.
+  before=$(writes)
+  eventually written_since "$before" 8
+  touch release
+  ends_with 75 "$keeper"
+  close_path
+  assert grep -qE "lost $LOCK: no contact with the ensemble for [0-9.]+ s, from [0-9:]{8} on; sh was ended by SIGTERM" log
+}
+
 @test "lease, grace and lock delay that do not go together are refused with what would do" {
   refuses 64 "a lease of 2 s is too short to survive the fail-over of a server; it takes 3.5 s or more" \
     --lease 2 "$LOCK" touch ran

@@ -440,9 +440,11 @@ seen() { grep -qsE -- "$1" seen; }
   holder ann "$LOCK/a"
   watch "$LOCK"
   eventually seen "^[0-9T:+-]+ $LOCK/a held ann@$(hostname) pid [0-9]+: sh -c touch"
-  waiter ben "$LOCK/a"
-  eventually seen " $LOCK/a waiting ben@.*: true$"
+  LOGNAME=ben wait_in_line log.ben "$LOCK/a" sh -c 'until [ -e ben.go ]; do sleep 0.02; done'
+  eventually seen " $LOCK/a waiting ben@.*: sh -c until "
   touch ann.go
+  eventually seen " $LOCK/a acquired ben@"
+  touch ben.go
   eventually seen " $LOCK/a released ben@"
   run cut -d' ' -f2-4 seen
   assert_output --regexp "^$LOCK/a held ann@[^ ]*
@@ -453,7 +455,8 @@ $LOCK/a released ben@[^ ]*\$"
   # One who gives up, and a lock that was not there.
   holder cat "$LOCK/new/b"
   eventually seen " $LOCK/new/b acquired cat@"
-  LOGNAME=dan run -1 zkflock -w 0.3 "$LOCK/new/b" true
+  LOGNAME=dan background -w 3 "$LOCK/new/b" true
+  eventually seen " $LOCK/new/b waiting dan@"
   eventually seen " $LOCK/new/b left dan@"
   end_all_but_watch cat.go
   eventually seen " $LOCK/new/b released cat@"

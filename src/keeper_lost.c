@@ -1,0 +1,101 @@
+/*
+ * What is said of a lock that was lost while the command ran.
+ *
+ * What counts is the last proof that reached the guard in time.  A later one may have been answered
+ * by the time of the message: contact is back at once where it was zkflock that stood still.
+ */
+#include "keeper_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "log.h"
+#include "xalloc.h"
+
+static int64_t last_proof(const struct keeper *keeper)
+{
+    return keeper->guarded_until - keeper->lease.length;
+}
+
+void keeper_note_delay(struct keeper *keeper, int64_t due)
+{
+    int64_t delay = clock_now() - due;
+
+    if (keeper->delayed_at >= last_proof(keeper) && keeper->delayed_for >= delay)
+        return;
+    keeper->delayed_at = due;
+    keeper->delayed_for = delay;
+}
+
+/* For the greater part of the time without a proof: what else went wrong alone would not matter. */
+static bool stood_still(const struct keeper *keeper)
+{
+    return keeper->delayed_at >= last_proof(keeper) &&
+           keeper->delayed_for > (keeper->lost_at - last_proof(keeper)) / 2;
+}
+
+static void say_silence(const struct keeper *keeper, char *text, size_t size)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    int64_t now = clock_now();
+    time_t then = time(NULL) - (time_t)((now - last_proof(keeper)) / CLOCK_S);
+    struct tm tm;
+    char when[16] = "";
+
+    if (localtime_r(&then, &tm))
+        strftime(when, sizeof(when), "%H:%M:%S", &tm);
+    if (lockset_proven_at(keeper->locks) > last_proof(keeper))
+        snprintf(text, size, "no contact with the ensemble for %s, from %s on",
+                 clock_format(keeper->lost_at - last_proof(keeper), span), when);
+    else
+        snprintf(text, size, "no contact with the ensemble since %s, for %s", when,
+                 clock_format(now - last_proof(keeper), span));
+}
+
+static void say_standstill(const struct keeper *keeper, char *text, size_t size)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    char lease[CLOCK_FORMAT_SIZE];
+
+    snprintf(text, size, "zkflock itself stood still for %s or longer, too long for a lease of %s",
+             clock_format(keeper->delayed_for, span), clock_format(keeper->lease.length, lease));
+}
+
+static void say_what_was_done(const struct keeper *keeper, char *text, size_t size)
+{
+    const char *command = keeper->command->argv[0];
+
+    if (keeper->options->on_lost == LEASE_WARN)
+        snprintf(text, size, "%s goes on without it (--on-lost warn)", command);
+    else if (keeper->kill_needed)
+        snprintf(text, size, "%s was sent SIG%s, then killed", command,
+                 sigabbrev_np(keeper->options->signal));
+    else
+        snprintf(text, size, "%s was ended by SIG%s", command,
+                 sigabbrev_np(keeper->options->signal));
+}
+
+void keeper_say_lost(struct keeper *keeper, bool gone)
+{
+    const char *reason = gone ? "gone" : stood_still(keeper) ? "standstill" : "contact";
+    int64_t proof = gone ? lockset_proven_at(keeper->locks) : last_proof(keeper);
+    const char *why = NULL;
+    char story[128];
+    char done[256];
+    char *text;
+
+    if (gone)
+        lockset_failure(keeper->locks, &why);
+    else if (stood_still(keeper))
+        say_standstill(keeper, story, sizeof(story));
+    else
+        say_silence(keeper, story, sizeof(story));
+    say_what_was_done(keeper, done, sizeof(done));
+    text = xasprintf("lost %s: %s; %s", keeper->options->lock, why ? why : story, done);
+    keeper_tell_lost(keeper, reason, proof, text);
+    free(text);
+    hook_tell(keeper->hook, HOOK_LOST);
+}
