@@ -67,6 +67,7 @@ static bool look(struct removal *removal)
     const struct options *options = removal->options;
     struct view view;
     char who[DESCRIBE_SIZE];
+    bool waits = removal->wait_until > clock_now();
     bool going_on = false;
 
     removal->status = survey_lock(&removal->admin, options->lock, &view);
@@ -79,11 +80,9 @@ static bool look(struct removal *removal)
     } else if (!view.exists) {
         log_notice("%s does not exist: there is nothing to remove", options->lock);
         remove_stop(removal, EXITCODE_BUSY);
-    } else if (removal->wait_until > clock_now()) {
-        going_on = true;
-    } else if (view.len) {
+    } else if (view.len && !waits) {
         remove_refuse_used(removal, view.len, describe_contender(&view.contenders[0], who));
-    } else if (view.vanished) {
+    } else if (view.vanished && !waits) {
         remove_refuse_unsettled(removal, true, view.lease_ms * CLOCK_MS);
     } else {
         going_on = true;

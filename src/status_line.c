@@ -62,7 +62,10 @@ void status_line_show(const char *text)
     for (const char *p = text; *p && len < TEXT_MAX; p++) {
         if (!continues(*p) && columns-- == 0)
             break;
-        line[len++] = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            line[len++] = '?';
+        else
+            line[len++] = *p;
     }
     len += (size_t)sprintf(line + len, "\x1b[K");
     shown = put(line, len) || shown;
