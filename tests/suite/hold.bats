@@ -210,8 +210,8 @@ EOF
   other=$!
   wait_in_line log --hold --for "$other" "$LOCK"
   kill -KILL "$other"
+  eventually contains log "process $other, which $LOCK was to be held for, has ended"
   ends_with 64 "$waiter"
-  assert contains log "process $other, which $LOCK was to be held for, has ended"
   zk "$ONE" await-count "$LOCK" 1
   touch release
   ends_with 0 "$holder"

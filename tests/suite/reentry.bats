@@ -170,6 +170,6 @@ EOF
   outer=$!
   eventually contains log "still use $LOCK"
   kill -TERM "$outer"
+  eventually gone "$(cat inner)"
   ends_with 0 "$outer"
-  assert gone "$(cat inner)"
 }
