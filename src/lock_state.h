@@ -142,7 +142,7 @@ struct lock {
     int64_t proof_sent; /* when the last write that names the own znode was sent */
     bool waited;        /* since the create, which then is no proof any more */
     int64_t proven_at;
-    int64_t checked_at; /* as proven_at, but whose znode it was is not known yet */
+    int64_t checked_at;   /* as proven_at, but whose znode it was is not known yet */
     int64_t watch_own_at; /* CLOCK_NEVER: it is being watched */
     unsigned int leave_tries;
 

@@ -254,8 +254,8 @@ void session_set(struct session *session, int tag, const char *path, const char 
 {
     struct item *item = request_new(session, tag);
 
-    request_sent(item, zoo_aset(session->handle, path, data, (int)strlen(data), version, on_stat,
-                                item));
+    request_sent(item,
+                 zoo_aset(session->handle, path, data, (int)strlen(data), version, on_stat, item));
 }
 
 void session_delete(struct session *session, int tag, const char *path)
