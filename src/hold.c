@@ -93,8 +93,23 @@ static bool has_ended(int pidfd)
     return poll(&end, 1, 0) > 0;
 }
 
+/*
+ * Whether the parent has just been killed and another one, as the first process, is it now, for
+ * which the lock would be held for ever.  A child is in the session of its parent, unless it has
+ * made one of its own.
+ */
+static bool is_orphan(void)
+{
+    return getsid(getppid()) != getsid(0) && getsid(0) != getpid();
+}
+
 int hold_start(struct hold *hold, pid_t pid)
 {
+    if (pid == 0 && is_orphan()) {
+        log_error("--hold: the process that has called zkflock has ended; --for PID holds the lock "
+                  "for another one");
+        return EXITCODE_USAGE;
+    }
     *hold = (struct hold){.caller = pid ? pid : find_caller()};
     hold->caller_fd = (int)syscall(SYS_pidfd_open, hold->caller, 0);
     snprintf(hold->name, sizeof(hold->name), "process %d", (int)hold->caller);

@@ -238,6 +238,12 @@ bool keeper_guard_died(struct keeper *keeper)
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 
+/* Who leaves before it knows the lock's record cannot be counted, and is waited for. */
+static bool is_joining(const struct keeper *keeper)
+{
+    return keeper->locks && lockset_phase(keeper->locks) == LOCK_JOINING;
+}
+
 static void caller_ended(struct keeper *keeper)
 {
     log_error("%s, which %s was to be held for, has ended", keeper->hold->name,
@@ -253,7 +259,7 @@ bool keeper_cut_short(struct keeper *keeper)
         keeper_guard_died(keeper);
     else if (keeper->abandoned)
         keeper_front_died(keeper);
-    else if (keeper->caller_ended)
+    else if (keeper->caller_ended && !is_joining(keeper))
         caller_ended(keeper);
     else
         return false;

@@ -204,6 +204,13 @@ EOF
   eventually is_free "$LOCK"
 }
 
+@test "--hold: nothing is held for whoever adopts a zkflock whose caller was killed" {
+  setsid bash -c '(while kill -0 $$ 2>/dev/null; do sleep 0.02; done; exec zkflock --hold "$1" 2>log) & exit' \
+    bash "$LOCK" 3>&- 4>&-
+  eventually contains log "zkflock: --hold: the process that has called zkflock has ended; --for PID holds"
+  is_free "$LOCK"
+}
+
 @test "--hold: a process that ends while the lock is waited for leaves the queue" {
   hold "$LOCK" release
   setsid sleep 1000 3>&- 4>&- &
