@@ -201,7 +201,7 @@ removal() { timeout 40 zkflock --remove "$@"; }
 @test "--remove: the connection breaks at each message in turn, and the lock is removed" {
   for direction in request reply; do
     number=1
-    cut=cut
+    cut="cut"
     while [ "$cut" ]; do
       zkflock --once-per 1h "$LOCK" true
       coproc PROXY { proxy "$ONE" "$direction" "$number" 3>&-; }

@@ -6,7 +6,7 @@ load helper
 CLEAR=$'\r\033[K'
 
 on_terminal() { # on_terminal WORDS...: what a person types who waits, on a terminal that can clear lines
-  echo "send=TERM=xterm $*; echo status \$?\n"
+  printf 'send=TERM=xterm %s; echo status $?\\n' "$*"
 }
 
 @test "terminal: one line tells who is ahead and who holds, and is gone when the lock comes" {
@@ -19,10 +19,10 @@ on_terminal() { # on_terminal WORDS...: what a person types who waits, on a term
 
 @test "terminal: the line follows the queue" {
   hold "$LOCK" release
-  wait_in_line first.log "$LOCK" sh -c 'touch second; until [ -e done ]; do sleep 0.02; done'
+  wait_in_line first.log "$LOCK" sh -c 'touch second; until [ -e second.go ]; do sleep 0.02; done'
   terminal "$(on_terminal zkflock "$LOCK" echo got it)" \
     "expect=waiting for $LOCK: 2 ahead, held by " touch=release \
-    "expect=waiting for $LOCK: 1 ahead, held by " touch=done \
+    "expect=waiting for $LOCK: 1 ahead, held by " touch=second.go \
     "expect=${CLEAR}got it" "expect=status 0" >session || { cat session; false; }
   wait "$holder" "$waiter"
 }
@@ -74,7 +74,7 @@ on_terminal() { # on_terminal WORDS...: what a person types who waits, on a term
 
 @test "-v without a terminal: a line at the start and at each change" {
   LOGNAME=ci hold "$LOCK" release
-  wait_in_line first.log "$LOCK" sh -c 'touch second; until [ -e done ]; do sleep 0.02; done'
+  wait_in_line first.log "$LOCK" sh -c 'touch second; until [ -e second.go ]; do sleep 0.02; done'
   first=$waiter
   wait_in_line second.log "$LOCK" true
   run -0 grep -c "waiting for" second.log
@@ -83,7 +83,7 @@ on_terminal() { # on_terminal WORDS...: what a person types who waits, on a term
   assert_output --regexp "waiting for $LOCK: 2 ahead, held for [^ ]+ by ci@[^ ]+ pid $holder: sh -c "
   touch release
   eventually contains second.log "waiting for $LOCK: 1 ahead"
-  touch done
+  touch second.go
   wait "$holder" "$first" "$waiter"
   run -0 grep -c "waiting for" second.log
   assert_output 2
