@@ -84,6 +84,29 @@ void failover_leave(const struct failover *failover, zhandle_t *handle)
     }
 }
 
+/* Of ours there are none that lead to a network. */
+static bool leads_to_a_network(int fd)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t len = sizeof(own);
+
+    return getsockname(fd, (struct sockaddr *)&own, &len) == 0 &&
+           (own.ss_family == AF_INET || own.ss_family == AF_INET6);
+}
+
+void failover_cut(const struct failover *failover)
+{
+    for (int fd = 0; fd < failover->fds; fd++) {
+        int duplicate = is_foreign(failover, fd) ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+        if (duplicate < 0)
+            continue;
+        if (leads_to_a_network(duplicate))
+            shutdown(duplicate, SHUT_RDWR);
+        close(duplicate);
+    }
+}
+
 int64_t failover_tick(struct failover *failover, zhandle_t *handle, int64_t oldest_sent)
 {
     int64_t due = clock_add(oldest_sent, failover->patience);

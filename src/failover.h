@@ -28,6 +28,9 @@ void failover_init(struct failover *failover);
 /* Leaves the server, if there is contact to one. */
 void failover_leave(const struct failover *failover, zhandle_t *handle);
 
+/* Breaks off whatever connection there is, or is being made. */
+void failover_cut(const struct failover *failover);
+
 /*
  * Leaves the server if the oldest request without an answer was sent longer ago than patience
  * lasts, for the first time since the last move or, doubling, the one before.  Returns when to

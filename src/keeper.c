@@ -296,8 +296,8 @@ static struct keeper_times times_of(const struct keeper *keeper)
 
 static bool has_something_to_give_back(const struct keeper *keeper)
 {
-    if (!keeper->locks || !session_alive(keeper->session))
-        return false; /* without a session there is no znode */
+    if (!keeper->locks || !session_withhold(keeper->session))
+        return false; /* without a session there is no znode, nor will there be one */
     /* A lock that is lost for want of contact is not given back by waiting for contact. */
     return !keeper->lost || session_connected(keeper->session);
 }

@@ -220,6 +220,17 @@ bool session_alive(const struct session *session)
            (session->handle && zoo_state(session->handle) == ZOO_CONNECTED_STATE);
 }
 
+/*
+ * The library sends what is queued as soon as it reads that the session is made.  On a connection
+ * that is shut down it may still read that, but sends nothing.
+ */
+bool session_withhold(struct session *session)
+{
+    if (!session_alive(session))
+        failover_cut(&session->failover);
+    return session_alive(session);
+}
+
 int64_t session_id(const struct session *session)
 {
     return session->established ? zoo_client_id(session->handle)->client_id : 0;

@@ -125,6 +125,12 @@ int64_t session_id(const struct session *session);
 /* Whether there is a session, be it that the event of it is still under way. */
 bool session_alive(const struct session *session);
 
+/*
+ * If there is no session, sees to it that what is queued does not go out any more, though one may
+ * be made at any moment.  Says whether there is one.
+ */
+bool session_withhold(struct session *session);
+
 /* What last went wrong with a server, in words ("Connection refused"), or NULL.  Any time. */
 const char *session_trouble(struct session *session, char *buf, size_t size);
 

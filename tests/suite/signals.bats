@@ -195,3 +195,17 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
   ends_with 0 "$waiter"
   assert_exist ran
 }
+
+@test "TERM at any moment of joining leaves nobody uncounted" {
+  zkflock "$LOCK" true
+  for i in {1..150}; do
+    zkflock "$LOCK" true 3>&- 4>&- &
+    joining=$!
+    sleep "0.0$(printf %02d $((i % 12)))"
+    kill -TERM "$joining" || true
+    wait "$joining" || true
+  done
+  zk "$ONE" await-count "$LOCK" 0
+  read -r version cversion children _ < <(zk "$ONE" stat "$LOCK")
+  assert_equal "$(((cversion + children) / 2 - children))" "$version"
+}
