@@ -243,8 +243,8 @@ marked_held() { zk "$ONE" get "$LOCK/$(zk "$ONE" ls "$LOCK")" | grep -q "held ex
   for locale in C C.UTF-8; do
     for how in "" --json --watch "--watch --json"; do
       # A watch ends when nobody reads it any more: these are two locks and two contenders.
-      case $how in --watch*) lines=4 ;; *) lines=1000 ;; esac
-      run -0 timeout 20 bash -c "LC_ALL=$locale zkflock --list $how $LOCK $LOCK/data | head -n $lines"
+      case $how in --watch*) most=4 ;; *) most=1000 ;; esac
+      run -0 timeout 20 bash -c "LC_ALL=$locale zkflock --list $how $LOCK $LOCK/data | head -n $most"
       refute_output --partial $'\033'
       refute_output --partial $'\007'
       refute_output --partial $'\u202e'
