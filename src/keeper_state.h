@@ -40,6 +40,7 @@ struct keeper_wait {
     const struct lockset_item *item;
     int64_t told_place; /* which znode it was told of, by its token */
     size_t told_ahead;
+    bool told_settling;
     char told_holder[CONTENDER_WHO_SIZE];
 };
 

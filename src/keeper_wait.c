@@ -116,7 +116,10 @@ void keeper_describe_queue(const struct keeper *keeper, char *text, size_t size)
 {
     char span[CLOCK_FORMAT_SIZE];
 
-    if (knows_holder(keeper))
+    if (knows_holder(keeper) && outlook_settles(keeper->outlook))
+        snprintf(text, size, "%zu ahead, a holder vanished and is waited for by %s", ahead(keeper),
+                 outlook_holder(keeper->outlook));
+    else if (knows_holder(keeper))
         snprintf(text, size, "%zu ahead, held for %s by %s", ahead(keeper),
                  clock_short(held_for(keeper), span), outlook_holder(keeper->outlook));
     else
@@ -151,7 +154,7 @@ static void describe_briefly(const struct keeper *keeper, char *text, size_t siz
     } else if (lock_phase(lock) == LOCK_SETTLING) {
         snprintf(text, size, "a holder vanished, its command may still run for %s",
                  clock_short((lock_settled_at(lock) - clock_now()) / CLOCK_S * CLOCK_S, span));
-    } else if (knows_holder(keeper)) {
+    } else if (knows_holder(keeper) && !outlook_settles(keeper->outlook)) {
         shorten_holder(outlook_holder(keeper->outlook), holder, sizeof(holder));
         snprintf(text, size, "%zu ahead, held by %s for %s", ahead(keeper), holder,
                  clock_short(held_for(keeper) / CLOCK_S * CLOCK_S, span));
@@ -183,10 +186,12 @@ static void tell_change(struct keeper *keeper)
     if (lock_phase(lockset_current(keeper->locks)) != LOCK_WAITING || !knows_holder(keeper) ||
         (wait->told_place == lock_token(lockset_current(keeper->locks)) &&
          wait->told_ahead == ahead(keeper) &&
+         wait->told_settling == outlook_settles(keeper->outlook) &&
          strcmp(wait->told_holder, outlook_holder(keeper->outlook)) == 0))
         return;
     wait->told_place = lock_token(lockset_current(keeper->locks));
     wait->told_ahead = ahead(keeper);
+    wait->told_settling = outlook_settles(keeper->outlook);
     snprintf(wait->told_holder, sizeof(wait->told_holder), "%s", outlook_holder(keeper->outlook));
     keeper_describe_queue(keeper, text, sizeof(text));
 

@@ -28,6 +28,7 @@ struct outlook {
     size_t next_ahead; /* of the look under way */
     size_t ahead;
     char holder[CONTENDER_WHO_SIZE];
+    bool settles;
     int64_t held_since;
 };
 
@@ -101,7 +102,11 @@ static void name_holder(struct outlook *outlook, const struct session_event *eve
 
 static void take_first(struct outlook *outlook, const struct session_event *event)
 {
+    struct contender told;
+
     name_holder(outlook, event);
+    contender_decode(event->data, event->data_len, &told);
+    outlook->settles = !told.held && told.terms.settling_ms > 0;
     outlook->held_since = event->stat.mtime;
     learn(outlook);
 }
@@ -139,6 +144,11 @@ size_t outlook_ahead(const struct outlook *outlook)
 const char *outlook_holder(const struct outlook *outlook)
 {
     return outlook->holder;
+}
+
+bool outlook_settles(const struct outlook *outlook)
+{
+    return outlook->settles;
 }
 
 int64_t outlook_held_since(const struct outlook *outlook)

@@ -47,6 +47,9 @@ size_t outlook_ahead(const struct outlook *outlook);
  */
 const char *outlook_holder(const struct outlook *outlook);
 
+/* Whether that one does not hold yet, but waits for a holder that vanished. */
+bool outlook_settles(const struct outlook *outlook);
+
 /* Since when that one has held, in the ensemble's time, ms since the epoch. */
 int64_t outlook_held_since(const struct outlook *outlook);
 

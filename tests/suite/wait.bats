@@ -72,6 +72,24 @@ on_terminal() { # on_terminal WORDS...: what a person types who waits, on a term
   ends_with 75 "$holder"
 }
 
+@test "who waits for a holder that vanished is not told of as one who holds" {
+  zkflock --lease 6s "$LOCK" true
+  background "$LOCK" sh -c 'touch held; exec sleep 100'
+  holder=$!
+  eventually test -e held
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")" # as if its session had expired
+  LOGNAME=ci background "$LOCK" true
+  waiter=$!
+  zk "$ONE" await-count "$LOCK" 1
+  eventually settles "$LOCK"
+  run -1 zkflock -n "$LOCK" true
+  assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, a holder vanished and is waited for by ci@[^ ]+ pid $waiter: true$"
+  ends_with 75 "$holder"
+  ends_with 0 "$waiter"
+}
+
+settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # settles LOCK
+
 @test "-v without a terminal: a line at the start and at each change" {
   LOGNAME=ci hold "$LOCK" release
   wait_in_line first.log "$LOCK" sh -c 'touch second; until [ -e second.go ]; do sleep 0.02; done'
