@@ -1,0 +1,220 @@
+# --list --watch: what changes, as it changes.
+
+load helper
+load list
+
+# watch ARG...: in the background, into the file seen; pid in $watch.
+watch() {
+  zkflock --list --watch "$@" >seen 2>watch.err 3>&- 4>&- &
+  watch=$!
+}
+
+watch_ends() {
+  kill -TERM "$watch"
+  ends_with 143 "$watch"
+}
+
+seen() { grep -qsE -- "$1" seen; }
+
+@test "--list --watch: a line per change in a pipe" {
+  holder ann "$LOCK/a"
+  watch "$LOCK"
+  eventually seen "^[0-9T:+-]+ $LOCK/a held ann@$(hostname) pid [0-9]+: sh -c touch"
+  LOGNAME=ben wait_in_line log.ben "$LOCK/a" sh -c 'until [ -e ben.go ]; do sleep 0.02; done'
+  eventually seen " $LOCK/a waiting ben@.*: sh -c until "
+  touch ann.go
+  eventually seen " $LOCK/a acquired ben@"
+  touch ben.go
+  eventually seen " $LOCK/a released ben@"
+  run cut -d' ' -f2-4 seen
+  assert_output --regexp "^$LOCK/a held ann@[^ ]*
+$LOCK/a waiting ben@[^ ]*
+$LOCK/a released ann@[^ ]*
+$LOCK/a acquired ben@[^ ]*
+$LOCK/a released ben@[^ ]*\$"
+  # One who gives up, and a lock that was not there.
+  holder cat "$LOCK/new/b"
+  eventually seen " $LOCK/new/b acquired cat@"
+  LOGNAME=dan background -w 3 "$LOCK/new/b" true
+  eventually seen " $LOCK/new/b waiting dan@"
+  eventually seen " $LOCK/new/b left dan@"
+  end_all_but_watch cat.go
+  eventually seen " $LOCK/new/b released cat@"
+  zk "$ONE" delete "$LOCK/new/b"
+  eventually seen " $LOCK/new/b removed$"
+  watch_ends
+  wait
+}
+
+@test "--list --watch LOCK: a lock that is not there yet, and one that comes back" {
+  watch "$LOCK"
+  eventually seen " $LOCK free$"
+  holder ann "$LOCK"
+  eventually seen " $LOCK acquired ann@"
+  end_all_but_watch ann.go
+  eventually seen " $LOCK released ann@"
+  zk "$ONE" delete "$LOCK"
+  eventually seen " $LOCK removed$"
+  holder ben "$LOCK"
+  eventually seen " $LOCK acquired ben@"
+  end_all_but_watch ben.go
+  eventually seen " $LOCK released ben@"
+  watch_ends
+}
+
+@test "--list --watch: a contender that vanishes, and one that waits for it" {
+  background --lease 4 --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
+  crashing=$!
+  eventually test -e crashing
+  watch "$LOCK"
+  eventually seen " held "
+  crash "$crashing"
+  eventually seen " $LOCK vanished "
+  holder next "$LOCK"
+  eventually seen " $LOCK acquired next@"
+  end_all_but_watch next.go
+  eventually seen " $LOCK released next@"
+  # It is never told as a holder before.
+  run sed -n 's/.* \(settling\|acquired\|released\) next@.*/\1/p' seen
+  assert_output "settling
+acquired
+released"
+  watch_ends
+}
+
+@test "--list --watch --json: an object per line" {
+  watch --json "$LOCK"
+  eventually seen '"event":"free"'
+  holder ann "$LOCK"
+  eventually seen '"event":"acquired"'
+  end_all_but_watch ann.go
+  eventually seen '"event":"released"'
+  run cat seen
+  output="[$(paste -sd, seen)]"
+  assert_equal "$(json '[x["event"] for x in d]')" "['free', 'made', 'acquired', 'released']" ||
+    assert_equal "$(json '[x["event"] for x in d]')" "['free', 'acquired', 'released']"
+  assert_equal "$(json 'sorted(d[-1])')" \
+    "['contender', 'event', 'format', 'holders', 'name', 'path', 'state', 'time', 'waiting']"
+  assert_equal "$(json '[d[-1][k] for k in ("format", "name", "path", "state", "holders", "waiting")]')" \
+    "[1, '$LOCK', '$LOCK', 'free', 0, 0]"
+  assert_equal "$(json 'd[-1]["contender"]["user"]')" ann
+  watch_ends
+}
+
+@test "--list --watch: ends when nobody reads any more" {
+  run timeout 20 bash -c 'set -o pipefail; zkflock --list --watch "$1" | head -1' bash "$LOCK"
+  assert_equal "$status" 141
+  assert_output --regexp " $LOCK free$"
+}
+
+@test "--list --watch: follows without asking while nothing happens" {
+  holder ann "$LOCK"
+  # A clock: it writes to its znode every 0.7 s, as a proof of life.
+  holder clock --lease 4 --session-timeout 2 --node-style plain:x- "$LOCK.clock"
+  clock=$LOCK.clock/$(zk "$ONE" ls "$LOCK.clock")
+  watch -vv "$LOCK"
+  eventually seen " held "
+  sid=$(sed -n 's/.*sessionId=\(0x[0-9a-f]*\), neg.*/\1/p' watch.err)
+  before=$(received "$sid")
+  assert [ "$before" -gt 0 ]
+  proofs=$(proofs)
+  eventually proved $((proofs + 3))
+  # It pings, every 5 s.
+  assert [ "$(received "$sid")" -le $((before + 1)) ]
+  end_all_but_watch ann.go clock.go
+  watch_ends
+}
+
+# received SESSION: how many messages the server has had of it.
+received() {
+  exec 8<>"/dev/tcp/${ONE%:*}/${ONE#*:}"
+  printf cons >&8
+  sed -n "s/.*recved=\([0-9]*\),.*sid=$1,.*/\1/p" <&8
+  exec 8>&-
+}
+
+proofs() { zk "$ONE" stat "$clock" | cut -d' ' -f1; }
+proved() { [ "$(proofs)" -ge "$1" ]; }
+
+@test "--list --watch: goes on after a loss of contact, and in a new session" {
+  zkflock "$LOCK" true
+  coproc PROXY { proxy "$ONE" reply 6 3>&-; }
+  proxy_pid=$PROXY_PID
+  read -r -u "${PROXY[0]}" port
+  zkflock -z "127.0.0.1:$port" --session-timeout 2 --list --watch "$LOCK" >seen 2>watch.err 3>&- 4>&- &
+  watch=$!
+  eventually seen " free$"
+  # The message that is lost is one of these.
+  for name in ben cat dan; do
+    holder "$name" "$LOCK"
+    eventually seen " acquired $name@"
+    end_all_but_watch "$name.go"
+    eventually seen " released $name@"
+  done
+  eventually contains watch.err "lost contact"
+  eventually contains watch.err "in contact"
+  kill -STOP "$watch"
+  sessions=$(zk "$ONE" mntr zk_global_sessions)
+  eventually fewer_sessions "$sessions"
+  holder ann "$LOCK"
+  kill -CONT "$watch"
+  eventually seen " acquired ann@"
+  end_all_but_watch ann.go
+  eventually seen " released ann@"
+  watch_ends
+  eval "exec ${PROXY[1]}>&-"
+  wait "$proxy_pid" || true
+}
+
+fewer_sessions() { [ "$(zk "$ONE" mntr zk_global_sessions)" -lt "$1" ]; }
+
+# ---- on a terminal ----
+
+in_second_screen=$'\033[?1049h'
+back=$'\033[?1049l'
+
+@test "--list --watch on a terminal: leaves it as it was, on q, Ctrl-C and Ctrl-Z" {
+  holder ann "$LOCK"
+  run -0 terminal "send=export TERM=xterm; stty -g >before; clear() { :; }\n" \
+    "send=zkflock --list --watch $LOCK\n" "expect=$in_second_screen" expect=holds \
+    send=q "expect=$back" "send=stty -g >after.q; echo d''one\n" expect=done \
+    "send=zkflock --list --watch $LOCK\n" "expect=$in_second_screen" expect=holds \
+    key=c "expect=$back" "send=echo status=\$?; stty -g >after.c; echo d''two\n" expect=status=130 expect=dtwo \
+    "send=zkflock --list --watch $LOCK\n" "expect=$in_second_screen" expect=holds \
+    key=z "expect=$back" expect=Stopped "send=stty -g >after.z; fg\n" "expect=$in_second_screen" expect=holds \
+    send=q "expect=$back" "send=stty -g >after.fg; echo d''three\n" expect=dthree
+  for after in after.*; do assert_equal "$(cat "$after")" "$(cat before)"; done
+  # The cursor comes back each time.
+  assert_equal "$(grep -o $'\033\\[?25h' <<<"$output" | wc -l)" 4
+  end_all ann.go
+}
+
+@test "--list --watch on a terminal: shows changes as they come, and TERM ends it" {
+  (
+    eventually test -e looking
+    LOGNAME=ann zkflock "$LOCK" sh -c 'touch ann.held; until [ -e ann.go ]; do sleep 0.02; done'
+    touch ann.gone
+  ) 3>&- 4>&- &
+  run -0 terminal "send=export TERM=xterm; stty -g >before\n" \
+    "send=zkflock --list --watch $LOCK & fg\n" "expect=$in_second_screen" "expect=free, and never used" \
+    touch=looking file=ann.held expect=ann@ touch=ann.go file=ann.gone expect=free \
+    "send=q" "expect=$back" "send=stty -g >after; echo d''one\n" expect=done
+  assert_equal "$(cat after)" "$(cat before)"
+  (
+    eventually test -e kill.now
+    kill -TERM "$(cat pid)"
+  ) 3>&- 4>&- &
+  run -0 terminal "send=export TERM=xterm; stty -g >before\n" \
+    "send=zkflock --list --watch $LOCK & echo \$! >pid; fg; echo status=\$?\n" \
+    "expect=$in_second_screen" expect=free touch=kill.now "expect=$back" expect=status=143 \
+    "send=stty -g >after.term; echo d''one\n" expect=done
+  assert_equal "$(cat after.term)" "$(cat before)"
+  wait
+}
+
+@test "--list --watch on a terminal: more locks than lines, and a terminal of another size" {
+  for i in 1 2 3 4 5 6 7 8; do zkflock "$LOCK/$i" true; done
+  run -0 terminal "send=export TERM=xterm; stty rows 7 cols 80\n" \
+    "send=zkflock --list --watch $LOCK\n" "expect=$in_second_screen" "expect=(5 more lines)" \
+    "send=q" "expect=$back"
+}
