@@ -12,6 +12,11 @@
 #include "clock.h"
 #include "log.h"
 
+/* The library does not tell when it has begun to shake hands. */
+#define HANDSHAKE_LOOK (200 * CLOCK_MS)
+
+enum { DOUBLINGS_MAX = 5 };
+
 static bool is_foreign(const struct failover *failover, int fd)
 {
     return failover->foreign[fd / 8] & (1 << fd % 8);
@@ -105,6 +110,32 @@ void failover_cut(const struct failover *failover)
             shutdown(duplicate, SHUT_RDWR);
         close(duplicate);
     }
+}
+
+int64_t failover_watch_handshake(struct failover *failover, zhandle_t *handle,
+                                 int64_t first_patience)
+{
+    int64_t now = clock_now();
+    unsigned int doublings =
+        failover->handshakes < DOUBLINGS_MAX ? failover->handshakes : DOUBLINGS_MAX;
+
+    if (zoo_state(handle) != ZOO_ASSOCIATING_STATE) {
+        failover->handshake_since = 0;
+    } else if (failover->handshake_since == 0) {
+        failover->handshake_since = now;
+    } else if (now >= failover->handshake_since + (first_patience << doublings)) {
+        log_info("the server does not answer; trying again");
+        failover->handshakes++;
+        failover->handshake_since = 0;
+        failover_cut(failover);
+    }
+    return now + HANDSHAKE_LOOK;
+}
+
+void failover_connected(struct failover *failover)
+{
+    failover->handshake_since = 0;
+    failover->handshakes = 0;
 }
 
 int64_t failover_tick(struct failover *failover, zhandle_t *handle, int64_t oldest_sent)

@@ -18,6 +18,8 @@
 struct failover {
     int64_t patience; /* ns */
     int64_t last;
+    int64_t handshake_since; /* 0: none is under way */
+    unsigned int handshakes; /* that were broken off since there was contact */
     int fds;
     unsigned char foreign[FAILOVER_FDS / 8]; /* descriptors that were open before the library's */
 };
@@ -27,6 +29,18 @@ void failover_init(struct failover *failover);
 
 /* Leaves the server, if there is contact to one. */
 void failover_leave(const struct failover *failover, zhandle_t *handle);
+
+/*
+ * While a session is without contact: a server that is just starting may take the connection and
+ * never answer the library's request to go on with the session, for which the library would wait
+ * two thirds of the session timeout.  Breaks that off after first_patience, ns, and each time after
+ * twice as long as before.  Returns when to call again.
+ */
+int64_t failover_watch_handshake(struct failover *failover, zhandle_t *handle,
+                                 int64_t first_patience);
+
+/* There is contact again. */
+void failover_connected(struct failover *failover);
 
 /* Breaks off whatever connection there is, or is being made. */
 void failover_cut(const struct failover *failover);

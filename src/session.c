@@ -314,6 +314,7 @@ static bool note(struct session *session, struct item *item)
     switch (item->event.type) {
     case SESSION_CONNECTED:
         note_connected(session);
+        failover_connected(&session->failover);
         return true;
     case SESSION_DISCONNECTED:
     case SESSION_EXPIRED:
@@ -364,7 +365,9 @@ int64_t session_tick(struct session *session)
         }
         return session->attempt_until;
     }
-    if (!session->connected || !session->oldest)
+    if (!session->connected)
+        return failover_watch_handshake(&session->failover, session->handle, FIRST_PATIENCE);
+    if (!session->oldest)
         return CLOCK_NEVER;
     /* The companion may fail at once, and the request with it. */
     return clock_earlier(request_accompany(session),

@@ -195,3 +195,17 @@ through_proxy() {
   read -r version cversion children _ <<<"$(zk "$ONE" stat "$LOCK")"
   assert_equal "$((2 * version))" "$cversion"
 }
+
+@test "a server that takes the connection and never goes on with the session: the command never notices" {
+  start_proxy mute 5
+  background -v -z "127.0.0.1:$port" --lease 8 --session-timeout 8 "$LOCK" \
+    sh -c 'touch held; until [ -e release ]; do sleep 0.02; done' 2>log
+  holder=$!
+  eventually contains log "the server does not answer; trying again"
+  touch release
+  ends_with 0 "$holder"
+  assert contains log "released"
+  end_proxy
+  assert_equal "$cut" cut
+  nothing_left_of "$LOCK"
+}
