@@ -29,3 +29,13 @@ char *contact_silence(struct session *session, const struct servers *servers, in
     return xasprintf("no answer from %s yet%s; trying for %s", servers_text(servers),
                      reason(session, why), clock_format(patience, span));
 }
+
+int64_t contact_deadline(const struct session *session, int64_t patience, int64_t joining_since)
+{
+    int64_t timeout = session_timeout_ms(session) * CLOCK_MS;
+
+    if (!session_connected(session))
+        return clock_add(session_disconnected_since(session),
+                         patience > timeout ? patience : timeout);
+    return clock_add(joining_since, patience);
+}

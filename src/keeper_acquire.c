@@ -1,6 +1,7 @@
 #include "keeper_state.h"
 
 #include "clock.h"
+#include "contact.h"
 #include "log.h"
 #include "plan.h"
 
@@ -22,20 +23,11 @@ static bool busy(struct keeper *keeper)
     return keeper_stop(keeper, keeper->options->conflict_status);
 }
 
-/*
- * Until when the ensemble has to say something: a join that is not answered, or contact that does
- * not come back, ends the wait.
- */
-static int64_t contact_deadline(const struct keeper *keeper, int64_t joining_since)
+static int64_t answer_due(const struct keeper *keeper, int64_t joining_since)
 {
-    int64_t patience = keeper->options->connect_timeout;
-    int64_t session = session_timeout_ms(keeper->session) * CLOCK_MS;
-
-    if (!session_connected(keeper->session))
-        return clock_add(session_disconnected_since(keeper->session),
-                         patience > session ? patience : session);
-    return lockset_phase(keeper->locks) == LOCK_JOINING ? clock_add(joining_since, patience)
-                                                        : CLOCK_NEVER;
+    return contact_deadline(keeper->session, keeper->options->connect_timeout,
+                            lockset_phase(keeper->locks) == LOCK_JOINING ? joining_since
+                                                                         : CLOCK_NEVER);
 }
 
 static bool out_of_contact(struct keeper *keeper)
@@ -114,7 +106,7 @@ static bool await_lock(struct keeper *keeper)
     for (;;) {
         enum lock_phase phase = lockset_phase(keeper->locks);
         int64_t now = clock_now();
-        int64_t deadline = contact_deadline(keeper, joining_since);
+        int64_t deadline = answer_due(keeper, joining_since);
 
         if (keeper_cut_short(keeper))
             return false;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "contact.h"
 #include "contender.h"
 #include "describe.h"
 #include "exitcode.h"
@@ -133,17 +134,11 @@ static void join(struct removal *removal)
     removal->outlook = outlook_new(removal->admin.session, lock_first_tag(1) + PART_COUNT);
 }
 
-/* Until when the ensemble has to say something. */
-static int64_t contact_deadline(const struct removal *removal, int64_t joining_since)
+static int64_t answer_due(const struct removal *removal, int64_t joining_since)
 {
-    const struct session *session = removal->admin.session;
-    int64_t timeout = session_timeout_ms(session) * CLOCK_MS;
-    int64_t limit = removal->options->connect_timeout;
-
-    if (!session_connected(session))
-        return clock_add(session_disconnected_since(session), limit > timeout ? limit : timeout);
-    return lock_phase(removal->lock) == LOCK_JOINING ? clock_add(joining_since, limit)
-                                                     : CLOCK_NEVER;
+    return contact_deadline(removal->admin.session, removal->options->connect_timeout,
+                            lock_phase(removal->lock) == LOCK_JOINING ? joining_since
+                                                                      : CLOCK_NEVER);
 }
 
 static bool refuse_behind_others(struct removal *removal)
@@ -176,7 +171,7 @@ static bool acquire(struct removal *removal)
 
     for (;;) {
         enum lock_phase phase = lock_phase(lock);
-        int64_t deadline = contact_deadline(removal, joining_since);
+        int64_t deadline = answer_due(removal, joining_since);
         int64_t now = clock_now();
 
         if (now >= deadline)
@@ -235,7 +230,7 @@ static bool try_to_remove(struct removal *removal)
         return failed(removal);
     lock_remove(removal->lock, removal->others, removal->others_len);
     while (lock_phase(removal->lock) == LOCK_LEAVING) {
-        int64_t deadline = contact_deadline(removal, 0);
+        int64_t deadline = answer_due(removal, 0);
 
         if (clock_now() >= deadline)
             return remove_stop(removal, admin_silent(&removal->admin));

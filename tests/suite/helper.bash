@@ -112,6 +112,22 @@ crash() {
   chrt --fifo 1 kill -KILL "${pids[@]}" 2>/dev/null || kill -KILL "${pids[@]}"
 }
 
+# A path to the server that can be cut, in a session of its own because the kernel sends HUP to
+# orphaned process groups with a stopped member: its pid in $path_pid, its address in $VIA.
+open_path() {
+  coproc PATHWAY { exec setsid proxy "$ONE" none 0 3>&-; }
+  path_pid=$PATHWAY_PID
+  read -r -u "${PATHWAY[0]}" port
+  VIA=127.0.0.1:$port
+}
+
+close_path() {
+  kill -CONT "$path_pid"
+  eval "exec ${PATHWAY[1]}>&-"
+  wait "$path_pid" || true
+  path_pid=
+}
+
 nothing_left_of() { # nothing_left_of LOCK
   run -0 zk "$ONE" ls "$1"
   assert_output ""

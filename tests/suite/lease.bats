@@ -5,21 +5,6 @@ load helper
 # Short times; the tests still wait for them.
 readonly SHORT=(--session-timeout 2 --lease 4)
 
-# A path to the server that can be cut, in a session of its own because the kernel sends HUP to
-# orphaned process groups with a stopped member: its pid in $path_pid, its address in $VIA.
-open_path() {
-  coproc PATHWAY { exec setsid proxy "$ONE" none 0 3>&-; }
-  path_pid=$PATHWAY_PID
-  read -r -u "${PATHWAY[0]}" port
-  VIA=127.0.0.1:$port
-}
-
-close_path() {
-  kill -CONT "$path_pid"
-  eval "exec ${PATHWAY[1]}>&-"
-  wait "$path_pid" || true
-}
-
 # A command that ignores TERM and leaves a daemon, both of which write their pids down.
 stubborn() {
   cat >stubborn <<'EOF'

@@ -12,21 +12,6 @@ teardown() {
   left=$(zk "$ONE" leftovers 5) || fail "contenders are left: $left" || return 1
 }
 
-# A path to the server that can be cut, as in lease.bats.
-open_path() {
-  coproc PATHWAY { exec setsid proxy "$ONE" none 0 3>&-; }
-  path_pid=$PATHWAY_PID
-  read -r -u "${PATHWAY[0]}" port
-  VIA=127.0.0.1:$port
-}
-
-close_path() {
-  kill -CONT "$path_pid"
-  eval "exec ${PATHWAY[1]}>&-"
-  wait "$path_pid" || true
-  path_pid=
-}
-
 # told LOG LOCK: checks what every line of JSON has, and prints for each with an event its name,
 # the session's number of those met so far, and the other members as NAME=VALUE; times as numbers.
 told() {

@@ -60,12 +60,17 @@ on_terminal() { # on_terminal WORDS...: what a person types who waits, on a term
   wait "$holder"
 }
 
-@test "terminal: while a holder that vanished is waited for, the line says for how long" {
+# As if its session had expired; its lease is 6 s, its pid in $holder.
+holder_vanishes() {
   zkflock --lease 6s "$LOCK" true
   background "$LOCK" sh -c 'touch held; exec sleep 100'
   holder=$!
   eventually test -e held
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")" # as if its session had expired
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+}
+
+@test "terminal: while a holder that vanished is waited for, the line says for how long" {
+  holder_vanishes
   terminal "$(on_terminal zkflock "$LOCK" echo got it)" \
     "expect=waiting for $LOCK: a holder vanished, its command may still run for " \
     "expect=${CLEAR}got it" "expect=status 0" >session || { cat session; false; }
@@ -73,11 +78,7 @@ on_terminal() { # on_terminal WORDS...: what a person types who waits, on a term
 }
 
 @test "who waits for a holder that vanished is not told of as one who holds" {
-  zkflock --lease 6s "$LOCK" true
-  background "$LOCK" sh -c 'touch held; exec sleep 100'
-  holder=$!
-  eventually test -e held
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")" # as if its session had expired
+  holder_vanishes
   LOGNAME=ci background "$LOCK" true
   waiter=$!
   zk "$ONE" await-count "$LOCK" 1
