@@ -17,11 +17,11 @@ const char *action_name(const struct options *options)
     return names[options->action];
 }
 
-int action_take(struct options *options, enum action action, const char *name)
+int action_take(struct options *options, enum action action)
 {
     if (options->action != ACTION_RUN && options->action != action) {
         log_error("%s and %s do not go together: each is a thing of its own to do",
-                  action_name(options), name);
+                  action_name(options), names[action]);
         return EXITCODE_USAGE;
     }
     options->action = action;

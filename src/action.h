@@ -20,11 +20,8 @@ enum action {
     ACTION_SHOW_CONFIG,
 };
 
-/*
- * Takes the option that asks for an action, named name.  Returns the exit status after a message if
- * another one was asked for before.
- */
-int action_take(struct options *options, enum action action, const char *name);
+/* Takes an action.  Returns the exit status after a message if another one was asked for before. */
+int action_take(struct options *options, enum action action);
 
 /* The option that asks for the action of options. */
 const char *action_name(const struct options *options);

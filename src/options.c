@@ -133,19 +133,19 @@ static int take_argument(struct options *options, int option)
     case '?':
         return refuse(option);
     case OPT_HOLD:
-        return action_take(options, ACTION_HOLD, "--hold");
+        return action_take(options, ACTION_HOLD);
     case 'u':
-        return action_take(options, ACTION_UNLOCK, "--unlock");
+        return action_take(options, ACTION_UNLOCK);
     case OPT_LIST:
-        return action_take(options, ACTION_LIST, "--list");
+        return action_take(options, ACTION_LIST);
     case OPT_REVOKE:
-        return action_take(options, ACTION_REVOKE, "--revoke");
+        return action_take(options, ACTION_REVOKE);
     case OPT_BREAK:
-        return action_take(options, ACTION_BREAK, "--break");
+        return action_take(options, ACTION_BREAK);
     case OPT_REMOVE:
-        return action_take(options, ACTION_REMOVE, "--remove");
+        return action_take(options, ACTION_REMOVE);
     case OPT_SHOW_CONFIG:
-        return action_take(options, ACTION_SHOW_CONFIG, "--show-config");
+        return action_take(options, ACTION_SHOW_CONFIG);
     case OPT_EXPORT:
         options->hold_export = true;
         return 0;
