@@ -1,5 +1,6 @@
 #include "clock.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -112,14 +113,20 @@ const char *clock_format(int64_t span, char buf[CLOCK_FORMAT_SIZE])
     return buf;
 }
 
-const char *clock_short(int64_t span, char buf[CLOCK_FORMAT_SIZE])
+const char *clock_short(int64_t ms, char buf[CLOCK_FORMAT_SIZE])
 {
-    char *end = buf;
+    int64_t s = ms > 0 ? ms / 1000 : 0;
+    int64_t m = s / 60;
+    int64_t h = m / 60;
+    int64_t d = h / 24;
 
-    clock_format(span, buf);
-    for (const char *p = buf; *p; p++)
-        if (*p != ' ')
-            *end++ = *p;
-    *end = '\0';
+    if (m == 0)
+        snprintf(buf, CLOCK_FORMAT_SIZE, "%" PRId64 "s", s);
+    else if (h == 0)
+        snprintf(buf, CLOCK_FORMAT_SIZE, "%" PRId64 "m%02ds", m, (int)(s % 60));
+    else if (d == 0)
+        snprintf(buf, CLOCK_FORMAT_SIZE, "%" PRId64 "h%02dm", h, (int)(m % 60));
+    else
+        snprintf(buf, CLOCK_FORMAT_SIZE, "%" PRId64 "d%02dh", d, (int)(h % 24));
     return buf;
 }

@@ -45,7 +45,10 @@ bool clock_parse(const char *text, int64_t *span);
  */
 const char *clock_format(int64_t span, char buf[CLOCK_FORMAT_SIZE]);
 
-/* The same in as few characters as can be ("850ms", "3.2s", "15s", "2m5s"). */
-const char *clock_short(int64_t span, char buf[CLOCK_FORMAT_SIZE]);
+/*
+ * A span of milliseconds, any number of them, in few characters and two units at the most: "12s",
+ * "2m05s", "3h07m", "4d03h"; returns buf.
+ */
+const char *clock_short(int64_t ms, char buf[CLOCK_FORMAT_SIZE]);
 
 #endif

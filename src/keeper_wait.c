@@ -97,6 +97,7 @@ static size_t ahead(const struct keeper *keeper)
     return outlook_ahead(keeper->outlook) + (awaits_turn(keeper) && turns ? turns - 1 : 0);
 }
 
+/* ms */
 static int64_t held_for(const struct keeper *keeper)
 {
     int64_t now = lock_ensemble_time(lockset_current(keeper->locks));
@@ -104,7 +105,7 @@ static int64_t held_for(const struct keeper *keeper)
 
     if (now == 0)
         now = (int64_t)time(NULL) * 1000;
-    return now > since ? (now - since) * CLOCK_MS : 0;
+    return now > since ? now - since : 0;
 }
 
 static bool knows_holder(const struct keeper *keeper)
@@ -148,16 +149,15 @@ static void describe_briefly(const struct keeper *keeper, char *text, size_t siz
 
     if (!session_connected(keeper->session)) {
         snprintf(text, size, "no contact with the ensemble for %s",
-                 clock_short((clock_now() - session_disconnected_since(keeper->session)) / CLOCK_S *
-                                 CLOCK_S,
+                 clock_short((clock_now() - session_disconnected_since(keeper->session)) / CLOCK_MS,
                              span));
     } else if (lock_phase(lock) == LOCK_SETTLING) {
         snprintf(text, size, "a holder vanished, its command may still run for %s",
-                 clock_short((lock_settled_at(lock) - clock_now()) / CLOCK_S * CLOCK_S, span));
+                 clock_short((lock_settled_at(lock) - clock_now()) / CLOCK_MS, span));
     } else if (knows_holder(keeper) && !outlook_settles(keeper->outlook)) {
         shorten_holder(outlook_holder(keeper->outlook), holder, sizeof(holder));
         snprintf(text, size, "%zu ahead, held by %s for %s", ahead(keeper), holder,
-                 clock_short(held_for(keeper) / CLOCK_S * CLOCK_S, span));
+                 clock_short(held_for(keeper), span));
     } else {
         keeper_describe_queue(keeper, text, size);
     }
@@ -199,7 +199,7 @@ static void tell_change(struct keeper *keeper)
         {"path", LOG_TEXT, .text = lockset_current_item(keeper->locks)->lock},
         {"position", LOG_NUMBER, .number = (int64_t)ahead(keeper) + 1},
         {"holder", LOG_TEXT, .text = outlook_holder(keeper->outlook)},
-        {"holder_held_s", LOG_SPAN, .number = held_for(keeper)},
+        {"holder_held_s", LOG_SPAN, .number = held_for(keeper) * CLOCK_MS},
         {0}};
 
     lock = waited_for(keeper);

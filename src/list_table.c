@@ -52,9 +52,9 @@ static char *clean_name(const struct list *list, const struct view *view)
 
 static char *span_since(int64_t since_ms)
 {
-    char span[TEXT_TIME_SIZE];
+    char span[CLOCK_FORMAT_SIZE];
 
-    return xstrdup(since_ms ? text_span(text_now() - since_ms, span) : "");
+    return xstrdup(since_ms ? clock_short(text_now() - since_ms, span) : "");
 }
 
 /* Who holds it, the first of several; what is to be said where nobody does. */
@@ -133,7 +133,7 @@ static void add_contender(struct table *table, const struct view *view, size_t i
 static char *state_sentence(const struct view *view)
 {
     char until[TEXT_TIME_SIZE];
-    char span[TEXT_TIME_SIZE];
+    char span[CLOCK_FORMAT_SIZE];
     char *kind;
     char *text;
 
@@ -146,10 +146,10 @@ static char *state_sentence(const struct view *view)
     if (view->state == VIEW_SETTLING)
         return xasprintf("waiting for a vanished holder until %s (%s)",
                          text_clock(view->until_ms, until),
-                         text_span(view->until_ms - text_now(), span));
+                         clock_short(view->until_ms - text_now(), span));
     if (view->vanished && view->lease_ms && view->state == VIEW_FREE)
         return xasprintf("free, but a holder vanished: the next one waits %s",
-                         text_span(view->lease_ms, span));
+                         clock_short(view->lease_ms, span));
     kind = list_kind(view);
     text = xasprintf("%s%s%s", list_state(view), *kind ? ", " : "", kind);
     free(kind);
@@ -169,7 +169,7 @@ static void print_cut(FILE *out, const char *clean, size_t width, enum text_styl
 static void print_head(const struct list *list, const struct view *view, FILE *out, size_t width,
                        bool colours)
 {
-    char span[TEXT_TIME_SIZE];
+    char span[CLOCK_FORMAT_SIZE];
     char *name = clean_name(list, view);
     char *path = text_clean(view->path);
     char *state = state_sentence(view);
@@ -179,7 +179,7 @@ static void print_head(const struct list *list, const struct view *view, FILE *o
     if (view->len)
         xreplace(&state, xasprintf("%s, %zu waiting", state, view->len - view->holders));
     if (view->lease_ms)
-        xreplace(&state, xasprintf("%s, lease %s", state, text_span(view->lease_ms, span)));
+        xreplace(&state, xasprintf("%s, lease %s", state, clock_short(view->lease_ms, span)));
     print_cut(out, name, width, TEXT_BOLD, colours);
     print_cut(out, state, width, state_style(view), colours);
     free(name);

@@ -73,7 +73,7 @@ static int take_change(const struct change *change, void *whose)
 static void print_status(const struct watch *watch, FILE *out, size_t width, bool colours)
 {
     char now[TEXT_TIME_SIZE];
-    char span[TEXT_TIME_SIZE];
+    char span[CLOCK_FORMAT_SIZE];
     size_t held = 0;
     size_t waiting = 0;
     char *status;
@@ -92,7 +92,7 @@ static void print_status(const struct watch *watch, FILE *out, size_t width, boo
         free(status);
         status = xasprintf(
             "%s  no contact with %s for %s; as it was then:", text_clock(text_now(), now),
-            servers_text(watch->admin->options->servers), text_span(silence / CLOCK_MS, span));
+            servers_text(watch->admin->options->servers), clock_short(silence / CLOCK_MS, span));
     }
     cut = text_cut(status, width);
     text_put(out, cut, watch->contact ? TEXT_DIM : TEXT_BAD, colours);

@@ -1,6 +1,5 @@
 #include "text.h"
 
-#include <inttypes.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,24 +90,6 @@ char *text_cut(const char *clean, size_t width)
     for (; (len = next(end, &columns)) && sum + columns + room <= width; end += len)
         sum += columns;
     return xasprintf("%.*s%s", (int)(end - clean), clean, ellipsis);
-}
-
-const char *text_span(int64_t ms, char buf[TEXT_TIME_SIZE])
-{
-    int64_t s = ms > 0 ? ms / 1000 : 0;
-    int64_t m = s / 60;
-    int64_t h = m / 60;
-    int64_t d = h / 24;
-
-    if (m == 0)
-        snprintf(buf, TEXT_TIME_SIZE, "%" PRId64 "s", s);
-    else if (h == 0)
-        snprintf(buf, TEXT_TIME_SIZE, "%" PRId64 "m%02ds", m, (int)(s % 60));
-    else if (d == 0)
-        snprintf(buf, TEXT_TIME_SIZE, "%" PRId64 "h%02dm", h, (int)(m % 60));
-    else
-        snprintf(buf, TEXT_TIME_SIZE, "%" PRId64 "d%02dh", d, (int)(h % 24));
-    return buf;
 }
 
 const char *text_clock(int64_t ms, char buf[TEXT_TIME_SIZE])

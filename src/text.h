@@ -25,11 +25,8 @@ void text_put(FILE *out, const char *clean, enum text_style style, bool colours)
 /* A copy, to be freed, of a clean text, cut to so many columns; what is cut ends in an ellipsis. */
 char *text_cut(const char *clean, size_t width);
 
-/* Room for what the two below write. */
+/* Room for what text_clock() writes. */
 #define TEXT_TIME_SIZE 40
-
-/* A span of time, ms, in two units at the most: "12s", "2m05s", "3h07m", "4d03h".  Returns buf. */
-const char *text_span(int64_t ms, char buf[TEXT_TIME_SIZE]);
 
 /* The time of day here, with the date if that is not today's; ms since 1970.  Returns the text. */
 const char *text_clock(int64_t ms, char buf[TEXT_TIME_SIZE]);

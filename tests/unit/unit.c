@@ -112,6 +112,21 @@ static void test_clock_format(void)
         CHECK(cases[i].text, strcmp(clock_format(cases[i].span, buf), cases[i].text) == 0);
 }
 
+static void test_clock_short(void)
+{
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } spans[] = {
+        {-5, "0s"},        {999, "0s"},         {59999, "59s"},      {60000, "1m00s"},
+        {125000, "2m05s"}, {3599999, "59m59s"}, {11220000, "3h07m"}, {356400000, "4d03h"},
+    };
+    char buf[CLOCK_FORMAT_SIZE];
+
+    for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++)
+        CHECK(spans[i].text, strcmp(clock_short(spans[i].ms, buf), spans[i].text) == 0);
+}
+
 static void test_clock_deadlines(void)
 {
     CHECK("never", clock_poll_timeout(CLOCK_NEVER) == -1);
@@ -840,20 +855,10 @@ static void test_changes(void)
 
 static void test_text(void)
 {
-    static const struct {
-        int64_t ms;
-        const char *text;
-    } spans[] = {
-        {-5, "0s"},        {999, "0s"},         {59999, "59s"},      {60000, "1m00s"},
-        {125000, "2m05s"}, {3599999, "59m59s"}, {11220000, "3h07m"}, {356400000, "4d03h"},
-    };
-    char buf[TEXT_TIME_SIZE];
     char *text = text_clean("a\033[31m\x9b\x7f\n\tb\xff");
 
     CHECK(text, strcmp(text, "a?[31m????b?") == 0);
     free(text);
-    for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++)
-        CHECK(spans[i].text, strcmp(text_span(spans[i].ms, buf), spans[i].text) == 0);
     for (size_t width = 0; width < 12; width++) {
         text = text_cut("0123456789", width);
         CHECK(text, text_width(text) == (width < 10 ? width : 10));
@@ -1157,6 +1162,7 @@ int main(void)
 {
     test_clock_parse();
     test_clock_format();
+    test_clock_short();
     test_clock_deadlines();
     test_sequence();
     test_place();
