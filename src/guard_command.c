@@ -34,23 +34,56 @@ static void export_lock(const struct guard_state *guard, const struct guard_mess
         add_to_held(go->held);
 }
 
+/* The other end closes, or with it the guard. */
+static void await_close(int pipe_end)
+{
+    char nothing;
+
+    while (read(pipe_end, &nothing, 1) < 0 && errno == EINTR)
+        continue;
+}
+
 /*
- * The pipe closes on exec, so that what comes out of it is the failure to execute and nothing the
- * command did.  Nobody waits for it: executing may take as long as a file server likes.
+ * The command's parent is neither in its process group nor in another one of its session.  In its
+ * group it would get what is sent to all of that.  And where the caller's group is orphaned, as
+ * cron's and CI's are, a parent in another group of the session would be what connects it to the
+ * session: at the command's end the kernel would take it for orphaned just now, and if any process
+ * of it is stopped, send HUP to all of them, the caller included (kill_orphaned_pgrp() in Linux).
+ * So the guard forks inside the caller's group, and leaves for a session of its own before the
+ * command may begin, which it hears from leaving.
+ *
+ * The pipe failure closes on exec, so that what comes out of it is the failure to execute and
+ * nothing the command did.  Nobody waits for it: executing may take as long as a file server likes.
  */
 static int spawn(struct guard_state *guard)
 {
+    const struct command *command = guard->mandate->command;
+    int leaving[2];
     int failure[2];
     pid_t self = getpid();
 
-    if (pipe2(failure, O_CLOEXEC | O_NONBLOCK) < 0)
+    if (pipe2(leaving, O_CLOEXEC) < 0)
         return errno;
+    if (pipe2(failure, O_CLOEXEC | O_NONBLOCK) < 0) {
+        int error = errno;
+
+        close(leaving[0]);
+        close(leaving[1]);
+        return error;
+    }
+    setpgid(0, command->inherited.process_group);
     guard->pid = fork();
-    if (guard->pid == 0)
-        command_become(guard->mandate->command, self, failure[1]);
+    if (guard->pid == 0) {
+        close(leaving[1]);
+        await_close(leaving[0]);
+        command_become(command, self, failure[1]);
+    }
 
     int error = guard->pid < 0 ? errno : 0;
 
+    setsid();
+    close(leaving[0]);
+    close(leaving[1]);
     close(failure[1]);
     guard->exec_fd = failure[0];
     return error;

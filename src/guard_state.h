@@ -19,8 +19,9 @@
  *
  * What holds: in RUNNING the timer is set to the first signal's time; what has been left is never
  * RUNNING again, whatever the keeper says; the process group is the guard's own, so that what a
- * terminal sends to the command's group does not reach it; it writes nothing and allocates nothing
- * while the command runs, except to list processes for a kill.
+ * terminal sends to the command's group does not reach it, and from RUNNING on the session, too,
+ * see spawn(); it writes nothing and allocates nothing while the command runs, except to list
+ * processes for a kill.
  */
 #ifndef ZKFLOCK_GUARD_STATE_H
 #define ZKFLOCK_GUARD_STATE_H

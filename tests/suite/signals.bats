@@ -111,6 +111,19 @@ r = p.wait(); open("status", "w").write(str(r))' zkflock -v "$LOCK" touch ran 3>
   ends_with 5 "$keeper"
 }
 
+# As under cron and in CI: then the kernel sends HUP to a group that it sees become orphaned.
+@test "in a process group that no shell controls, a stopped process beside zkflock harms nobody" {
+  cat >script <<'END'
+sleep 1000 &
+kill -STOP $!
+zkflock "$1" true
+echo "zkflock: $?, beside it: $(ps -o state= -p $!)"
+kill -KILL $!
+END
+  run -0 setsid -w sh script "$LOCK"
+  assert_output "zkflock: 0, beside it: T"
+}
+
 @test "terminal: Ctrl-C reaches the command once" {
   recorder
   terminal 'send=zkflock '"$LOCK"' ./recorder; echo status $?\n' file=ready key=c \
