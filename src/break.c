@@ -137,6 +137,14 @@ static bool still_held(struct visit *visit)
     return stop(visit, visit->options->conflict_status);
 }
 
+/* While the question stood, nobody was asked anything. */
+static int64_t silent_since(const struct visit *visit)
+{
+    int64_t disconnected_since = session_disconnected_since(visit->admin.session);
+
+    return disconnected_since > visit->began ? disconnected_since : visit->began;
+}
+
 static bool deal_with_all(struct visit *visit)
 {
     int64_t give_up_at = clock_add(visit->began, options_asked_wait(visit->options, CLOCK_NEVER));
@@ -146,7 +154,7 @@ static bool deal_with_all(struct visit *visit)
         break_holder_begin(visit, &visit->holders[i]);
     while (first_left(visit)) {
         const struct session *session = visit->admin.session;
-        int64_t silent_at = clock_add(session_disconnected_since(session), patience);
+        int64_t silent_at = clock_add(silent_since(visit), patience);
         bool asked = are_all_asked(visit);
         struct session_event event;
 

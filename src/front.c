@@ -229,14 +229,17 @@ void front_stop(const struct front *front, int number, bool keeper_too)
 void front_release(struct front *front, int status)
 {
     struct signals_received unheard;
+    bool child = false;
 
     say(front->link, MESSAGE_RELEASE, status, false);
     close(front->link);
     front->link = -1;
     front->separate = false;
-    /* What came to this process so far was for the front. */
+    /* What came to this process so far was for the front; but the children are its own. */
     while (signals_next(front->signal_fd, &unheard))
-        continue;
+        child = child || unheard.number == SIGCHLD;
+    if (child)
+        raise(SIGCHLD);
 }
 
 void front_end(const struct front *front, int status)

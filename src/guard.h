@@ -8,6 +8,7 @@
  *     guard_next()        when guard_fd() is readable: what the guard has to say
  *     guard_ask()         somebody wants the lock: a signal asks for an end, and nothing follows
  *     guard_keep()        another uses the lock, and may when the command has ended: guard it too
+ *     guard_unused()      nobody uses the lock any more; what the command left behind may live on
  *     guard_release()     the caller that the lock was held for does without it; GUARD_EXITED
  *                         follows
  *     guard_kill()        the lock is lost: end the command; GUARD_EMPTY follows
@@ -49,7 +50,8 @@ enum guard_order {
     GUARD_EXTEND,
     GUARD_SIGNAL,
     GUARD_ASK,
-    GUARD_KEEP, /* number: who was let in, where that need not descend from the guard; 0 */
+    GUARD_KEEP, /* number: who was let in; 0: it cannot be seen from here */
+    GUARD_UNUSED,
     GUARD_RELEASE,
     GUARD_KILL,
     GUARD_DISMISS,
@@ -95,6 +97,7 @@ void guard_extend(const struct guard *guard, int64_t lease_end);
 void guard_signal(const struct guard *guard, int signal);
 void guard_ask(const struct guard *guard, int signal);
 void guard_keep(const struct guard *guard, pid_t user);
+void guard_unused(const struct guard *guard);
 void guard_release(const struct guard *guard);
 void guard_kill(const struct guard *guard);
 void guard_dismiss(const struct guard *guard);

@@ -186,7 +186,7 @@ void guard_reap(struct guard_state *guard)
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
         if (pid == guard->pid)
             command_changed(guard, status);
-    if (pid < 0 && errno == ECHILD && awaits_empty_tree(guard))
+    if (awaits_empty_tree(guard) && guard_tree_has_ended(guard))
         guard_tree_is_empty(guard);
     tell_exit(guard);
 }
@@ -207,6 +207,6 @@ void guard_caller_ended(struct guard_state *guard)
     guard->caller_fd = -1;
     if (guard->state == RUNNING || guard->state == LOST)
         guard_release_caller(guard);
-    else if (guard->state == ENDING && tree_outsiders_gone())
+    else if (guard->state == ENDING && guard_tree_has_ended(guard))
         guard_tree_is_empty(guard);
 }

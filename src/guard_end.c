@@ -1,6 +1,8 @@
 /*
  * The guard ends the command's tree.
  */
+#include <errno.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -9,6 +11,16 @@
 
 /* From one look to the next at a script under --on-lost term, and at what it has started. */
 #define LOOK_AGAIN (500 * CLOCK_MS)
+
+bool guard_tree_has_ended(const struct guard_state *guard)
+{
+    siginfo_t child;
+
+    if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD)
+        return false;
+    /* Who uses the lock while it is not lost is the keeper's business. */
+    return guard->state == LINGERING || tree_outsiders_gone();
+}
 
 void guard_tree_is_empty(struct guard_state *guard)
 {
@@ -36,7 +48,7 @@ void guard_kill_tree(struct guard_state *guard)
 /* Children tell of their end; others have to be looked after. */
 static int64_t next_look(const struct guard_state *guard)
 {
-    return guard->mandate->caller ? clock_now() + LOOK_AGAIN : CLOCK_NEVER;
+    return guard->mandate->caller || guard->used ? clock_now() + LOOK_AGAIN : CLOCK_NEVER;
 }
 
 void guard_end_tree(struct guard_state *guard)
@@ -64,7 +76,7 @@ void guard_timer_due(struct guard_state *guard)
         guard_tell(guard, GUARD_LEASE_OVER, 0);
         guard_end_tree(guard);
     } else if (guard->state == ENDING && guard->mandate->on_lost == LEASE_TERM) {
-        if (tree_outsiders_gone())
+        if (guard_tree_has_ended(guard))
             guard_tree_is_empty(guard);
         else
             guard_set_timer(guard, next_look(guard));

@@ -86,6 +86,11 @@ void guard_keep(const struct guard *guard, pid_t user)
     order_short(guard, GUARD_KEEP, user, 0);
 }
 
+void guard_unused(const struct guard *guard)
+{
+    order_short(guard, GUARD_UNUSED, 0, 0);
+}
+
 void guard_release(const struct guard *guard)
 {
     order_short(guard, GUARD_RELEASE, 0, 0);

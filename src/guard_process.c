@@ -120,11 +120,18 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
         break;
     case GUARD_KEEP:
         guard->used = true;
-        if (order->number > 0)
+        if (order->number > 0 && !tree_descends(order->number, getpid()))
             tree_add_outsider(order->number, -1);
         if (guard->state == EXITED) {
             guard->state = LINGERING;
             guard_set_timer(guard, guard_first_signal_time(guard));
+        }
+        break;
+    case GUARD_UNUSED:
+        guard->used = false;
+        if (guard->state == LINGERING) {
+            guard->state = EXITED;
+            guard_set_timer(guard, CLOCK_NEVER);
         }
         break;
     case GUARD_RELEASE:
@@ -171,8 +178,10 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     open_descriptors(&guard);
     tree_reserve();
-    if (mandate->caller_fd >= 0)
+    if (mandate->caller_fd >= 0) {
         hold_drop_stdout();
+        hold_leave_directory();
+    }
     if (getppid() != keeper)
         _exit(EXITCODE_INTERNAL);
     for (;;) {

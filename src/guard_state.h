@@ -12,6 +12,7 @@
  *   RUNNING  -> LINGERING  the same after KEEP: others may use its lock; or under --tree: what it
  *                          started may be left; as RUNNING, but for the command itself
  *   LINGERING -> ENDED     nothing is left, and nobody else uses the lock
+ *             -> EXITED    UNUSED: nobody else uses the lock, and it is about to be given back
  *   ENDING   -> KILLING    the grace is over; never under --on-lost term
  *   ENDING, KILLING -> ENDED    waitpid() says ECHILD: nothing is left
  *   READY, EXITED, ENDED -> gone   DISMISS; what the command left behind lives on
@@ -72,6 +73,8 @@ bool guard_is_guarding(const struct guard_state *guard);
 
 /* ---- guard_end.c ---- */
 
+/* Whether nothing is left. */
+bool guard_tree_has_ended(const struct guard_state *guard);
 void guard_tree_is_empty(struct guard_state *guard);
 
 /* A round of KILL, now. */

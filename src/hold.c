@@ -105,13 +105,13 @@ static bool is_orphan(void)
 
 int hold_start(struct hold *hold, pid_t pid)
 {
-    if (pid == 0 && is_orphan()) {
+    *hold = (struct hold){.caller = pid ? pid : find_caller()};
+    hold->caller_fd = (int)syscall(SYS_pidfd_open, hold->caller, 0);
+    if (pid == 0 && is_orphan()) { /* asked last: what was found before may be the new parent */
         log_error("--hold: the process that has called zkflock has ended; --for PID holds the lock "
                   "for another one");
         return EXITCODE_USAGE;
     }
-    *hold = (struct hold){.caller = pid ? pid : find_caller()};
-    hold->caller_fd = (int)syscall(SYS_pidfd_open, hold->caller, 0);
     snprintf(hold->name, sizeof(hold->name), "process %d", (int)hold->caller);
     hold->command[0] = hold->name;
     if (hold->caller == getpid()) {
@@ -177,6 +177,12 @@ void hold_drop_stdout(void)
     if (is_one_pipe(STDOUT_FILENO, STDERR_FILENO))
         point_to_null(STDERR_FILENO, O_WRONLY);
     point_to_null(STDOUT_FILENO, O_WRONLY);
+}
+
+void hold_leave_directory(void)
+{
+    if (chdir("/") < 0)
+        log_debug("cannot leave the working directory: %s", strerror(errno));
 }
 
 /* In single quotes, where a shell takes everything but a quote for itself. */

@@ -34,6 +34,9 @@ void hold_detach(const struct hold *hold, const struct front *front);
 /* The same for stdout. */
 void hold_drop_stdout(void);
 
+/* And for the working directory, which may be on something that is to be unmounted. */
+void hold_leave_directory(void);
+
 /*
  * Prints what a shell makes its environment from.  held is the name to be added to ZKFLOCK_HELD, or
  * empty.  Returns whether that was possible; if not, it was told.

@@ -63,6 +63,8 @@ struct keeper *keeper_start(const struct options *options, const struct command 
         keeper_free(keeper);
         return NULL;
     }
+    if (keeper->hold)
+        hold_leave_directory();
     tree_reserve();
     front_introduce(front, keeper->guard.pid);
     return keeper;
@@ -319,6 +321,7 @@ int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
 {
     int status = keeper->status;
 
+    keeper_close_reentry(keeper);
     if (has_something_to_give_back(keeper))
         leave_queue(keeper);
     *times = times_of(keeper);

@@ -142,8 +142,7 @@ void keeper_note_success(struct keeper *keeper)
 
     if (!keeper->once || keeper->status != 0)
         return;
-    /* Nobody is let in any more: the lock is about to be given back. */
-    keeper_end_reentry(keeper);
+    keeper_close_reentry(keeper);
 
     int64_t next_proof = first_proof(keeper);
 

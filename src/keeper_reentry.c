@@ -103,16 +103,17 @@ void keeper_offer(struct keeper *keeper)
 
 /*
  * Before they are answered and start: the guard has to know, should this process be killed.  What
- * uses a lock that is held for another process descends from neither.
+ * uses a lock that is held for another process descends from neither, nor does what has got
+ * ZKFLOCK_HELD in another way, as from a client of a build server.
  */
 static void guard_new_users(struct keeper *keeper)
 {
     pid_t user;
 
     while ((user = reentry_new_user(keeper->reentry)) >= 0) {
-        if (keeper->hold)
+        if (user > 0 && !tree_descends(user, keeper->guard.pid))
             tree_add_outsider(user, -1);
-        guard_keep(&keeper->guard, keeper->hold ? user : 0);
+        guard_keep(&keeper->guard, user);
         keeper->guard_keeps = true;
     }
 }
@@ -128,6 +129,14 @@ void keeper_serve_reentry(struct keeper *keeper)
         if (reentry_users(keeper->reentry) > 0)
             reentry_unlocked(keeper->reentry);
     }
+}
+
+void keeper_close_reentry(struct keeper *keeper)
+{
+    if (keeper->reentry)
+        reentry_close(keeper->reentry);
+    if (keeper->guard_keeps)
+        guard_unused(&keeper->guard);
 }
 
 static const struct reentry_entry *main_entry(const struct keeper *keeper)

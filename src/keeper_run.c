@@ -96,7 +96,7 @@ static enum reason trouble(const struct run *run)
         return LEASE_OVER;
     if (clock_now() >= guard_due(keeper))
         return run->sent_end > keeper->guarded_until ? GUARD_MUTE : LEASE_OVER;
-    if (keeper->abandoned)
+    if (keeper->abandoned && !keeper->hold)
         return ABANDONED;
     return RUNNING;
 }
@@ -302,10 +302,8 @@ void keeper_run(struct keeper *keeper)
     struct run run = {.keeper = keeper};
 
     keeper_hear_front(keeper);
-    if (keeper->ended_by) {
-        keeper_ended_by_signal(keeper);
+    if (keeper_cut_short(keeper))
         return;
-    }
     start(&run);
     while (!command_over(&run)) {
         if (run.reason == RUNNING)
@@ -315,7 +313,9 @@ void keeper_run(struct keeper *keeper)
         /* Only now: the guard may have told of the lease's end and of this in one breath. */
         if (keeper->tree_empty && run.reason != RUNNING)
             break;
-        if (keeper->started)
+        if (keeper->hold && keeper->abandoned)
+            keeper_release(keeper); /* nobody is left to tell the caller that it has the lock */
+        else if (keeper->started)
             keeper_announce(keeper);
         prove(&run);
         keeper_pump(keeper, next_due(&run));

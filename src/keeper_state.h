@@ -119,6 +119,9 @@ void keeper_offer(struct keeper *keeper);
 /* Answers zkflocks inside the command. */
 void keeper_serve_reentry(struct keeper *keeper);
 
+/* Lets nobody in any more: the locks are about to be given back. */
+void keeper_close_reentry(struct keeper *keeper);
+
 /* Tells the caller of a hold that it has the lock. */
 void keeper_announce(struct keeper *keeper);
 

@@ -123,7 +123,7 @@ static int act(const struct options *options)
     fill_standard_descriptors();
     switch (options->action) {
     case ACTION_UNLOCK:
-        return unlock(options->lock, options->hold_for);
+        return unlock(options);
     case ACTION_LIST:
         return list(options);
     case ACTION_REVOKE:

@@ -61,6 +61,10 @@ enum question_answer question_ask(struct admin *admin, int terminal, const char 
         case ADMIN_CONTINUED:
             say(terminal, text);
             break;
+        case ADMIN_EVENT:
+            if (event.type == SESSION_EXPIRED)
+                session_reopen(admin->session); /* a person may take hours */
+            break;
         default:
             break;
         }

@@ -23,6 +23,7 @@ struct guest {
     bool uses;
     bool is_new;  /* uses it and was not told of yet */
     bool asked;   /* and has not been answered yet */
+    bool put_off; /* asked when it was closed */
     bool unlocks; /* waits for the lock to be given back */
     enum reentry_answer verdict;
 };
@@ -35,6 +36,7 @@ struct reentry {
     int epoll;
     char name[REENTRY_NAME_SIZE];
     const char *unlockable; /* NULL: nobody may ask for that */
+    bool closed;
     struct guest *guests;
     size_t users;
 };
@@ -145,9 +147,14 @@ static enum reentry_answer judge(const struct reentry *reentry, const struct wir
     return REENTRY_UNKNOWN;
 }
 
-static void take_unlock(struct reentry *reentry, struct guest *guest, const char *path)
+static void take_unlock(struct reentry *reentry, struct guest *guest,
+                        const struct wire_request *request)
 {
-    guest->unlocks = reentry->unlockable && strcmp(reentry->unlockable, path) == 0;
+    bool same_servers =
+        !*request->addresses || strcmp(request->addresses, servers_text(reentry->servers)) == 0;
+
+    guest->unlocks =
+        reentry->unlockable && strcmp(reentry->unlockable, request->path) == 0 && same_servers;
     if (guest->unlocks)
         return;
     wire_answer(guest->fd, REENTRY_UNKNOWN, "", 0);
@@ -158,14 +165,18 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
 {
     struct wire_request request = {0};
 
-    if (guest->uses || guest->asked || guest->unlocks || !wire_read_request(guest->fd, &request)) {
+    if (guest->uses || guest->asked || guest->put_off || guest->unlocks ||
+        !wire_read_request(guest->fd, &request)) {
         see_off(reentry, guest); /* it has hung up, or talks too much */
         return;
     }
     if (request.unlock) {
-        take_unlock(reentry, guest, request.path);
+        take_unlock(reentry, guest, &request);
         return;
     }
+    guest->put_off = reentry->closed;
+    if (guest->put_off)
+        return;
     guest->asked = true;
     if (!request.probe || reentry->unlockable)
         guest->verdict = judge(reentry, &request);
@@ -195,6 +206,11 @@ void reentry_answer(struct reentry *reentry, const char *node, int64_t token)
         guest->asked = false;
         wire_answer(guest->fd, guest->verdict, node, token);
     }
+}
+
+void reentry_close(struct reentry *reentry)
+{
+    reentry->closed = true;
 }
 
 void reentry_allow_unlock(struct reentry *reentry, const char *path)

@@ -62,6 +62,12 @@ bool reentry_unlock_wanted(const struct reentry *reentry);
 void reentry_unlocked(struct reentry *reentry);
 
 /*
+ * Nobody is let in any more: the locks are about to be given back.  Who asks is not answered, and
+ * sees the socket close when they are.  Those who want that still get their answer.
+ */
+void reentry_close(struct reentry *reentry);
+
+/*
  * The process of one that was let in and has no answer yet, each once; 0: it cannot be seen from
  * here; -1: no more.
  */

@@ -129,9 +129,9 @@ bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *ser
     return sent;
 }
 
-bool wire_ask_unlock(int fd, const char *path)
+bool wire_ask_unlock(int fd, const char *path, const char *servers)
 {
-    char *text = xasprintf("unlock\n%s\n", path);
+    char *text = xasprintf("unlock\n%s\n%s", path, servers);
     bool sent = send_text(fd, text);
 
     free(text);

@@ -2,7 +2,7 @@
  * What the two sides of a re-entry say to each other, a packet each:
  *
  *     enter KIND PERMITS \n PATH WITH CHROOT \n ADDRESS ADDRESS ...      the request; or probe
- *     unlock \n PATH \n                                                  the other request
+ *     unlock \n PATH \n CONNECT STRING                                    the other request
  *     ANSWER TOKEN NODE                                                  the answer
  *
  * What comes from the other side is taken for what it is, another's words: too long or ill-formed
@@ -23,7 +23,7 @@ struct wire_request {
     bool unlock;              /* of path, which is as its user names it */
     struct reentry_lock lock; /* its path is not set */
     const char *path;         /* with the chroot; in text, as are the addresses */
-    const char *addresses;
+    const char *addresses;    /* of unlock: its connect string */
     char text[WIRE_SIZE];
 };
 
@@ -37,7 +37,8 @@ pid_t wire_peer(int fd);
 
 /* probe: only to know the answer. */
 bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *servers, bool probe);
-bool wire_ask_unlock(int fd, const char *path);
+/* servers: the connect string that it was taken with; "": any. */
+bool wire_ask_unlock(int fd, const char *path, const char *servers);
 bool wire_read_request(int fd, struct wire_request *request);
 void wire_answer(int fd, enum reentry_answer answer, const char *node, int64_t token);
 

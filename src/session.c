@@ -319,7 +319,7 @@ static bool note(struct session *session, struct item *item)
     case SESSION_DISCONNECTED:
     case SESSION_EXPIRED:
         session_note_disconnected(session);
-        return session->established;
+        return session->established || session->resumed.id;
     case SESSION_WATCH:
         return true;
     case SESSION_REPLY:

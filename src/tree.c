@@ -45,6 +45,13 @@ pid_t tree_parent(pid_t pid)
     return name_end && strlen(name_end) > 4 ? (pid_t)strtol(name_end + 4, NULL, 10) : -1;
 }
 
+bool tree_descends(pid_t pid, pid_t ancestor)
+{
+    while (pid > 0 && pid != ancestor)
+        pid = tree_parent(pid);
+    return pid == ancestor;
+}
+
 /*
  * Descriptors put by, for /proc, a file in it and a pidfd: others may have taken the last ones by
  * the time when a command has to be ended.
@@ -277,6 +284,8 @@ bool tree_outsiders_gone(void)
 {
     struct tree tree = {0};
 
+    if (outsiders_len == 0)
+        return true;
     release_reserve();
     tree.list = list_processes(&tree.count);
     find_outsiders(&tree);

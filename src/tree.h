@@ -33,6 +33,9 @@ bool tree_outsiders_gone(void);
 /* The parent's pid; 0 if that one is in another pid namespace, -1 if there is no such process. */
 pid_t tree_parent(pid_t pid);
 
+/* Whether it descends from that other one, as far as can be seen from here. */
+bool tree_descends(pid_t pid, pid_t ancestor);
+
 /* Whether /proc can be read, and is this pid namespace's, without which descendants are not found.
  */
 bool tree_visible(void);

@@ -10,6 +10,7 @@
 
 struct wanted {
     const char *path;
+    const char *servers;
     enum reentry_answer answer;
 };
 
@@ -24,24 +25,33 @@ static bool ask(int fd, void *context)
     char *node = NULL;
     int64_t token;
 
-    if (!wire_ask_unlock(fd, wanted->path))
+    if (!wire_ask_unlock(fd, wanted->path, wanted->servers))
         return false; /* it has just ended */
     wanted->answer = wire_read_answer(fd, CLOCK_NEVER, &node, &token);
     free(node);
     return wanted->answer == REENTRY_UNLOCKED || wanted->answer == REENTRY_IN_USE;
 }
 
-int unlock(const char *path, pid_t caller)
+/* What an environment or a file says of servers need not be what it was when the lock was taken. */
+static const char *asked_servers(const struct options *options)
 {
-    struct wanted wanted = {.path = path};
+    const struct setting *setting = settings_find(&options->settings, 'z', options->name);
 
-    if (!holds_find(caller, ask, &wanted)) {
-        log_notice("%s is not held for %s: there is nothing to unlock", path,
-                   caller ? "that process" : "this script");
+    return setting && setting->level == SETTINGS_COMMAND_LINE ? setting->text : "";
+}
+
+int unlock(const struct options *options)
+{
+    struct wanted wanted = {.path = options->lock, .servers = asked_servers(options)};
+    const char *whom = options->hold_for ? "that process" : "this script";
+
+    if (!holds_find(options->hold_for, ask, &wanted)) {
+        log_notice("%s is not held for %s%s%s: there is nothing to unlock", options->lock, whom,
+                   *wanted.servers ? " at " : "", wanted.servers);
         return EXITCODE_BUSY;
     }
     if (wanted.answer == REENTRY_IN_USE)
-        log_notice("%s is used by a zkflock inside %s, and given back when that has ended", path,
-                   caller ? "that process" : "this script");
+        log_notice("%s is used by a zkflock inside %s, and given back when that has ended",
+                   options->lock, whom);
     return 0;
 }

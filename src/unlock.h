@@ -4,13 +4,13 @@
 #ifndef ZKFLOCK_UNLOCK_H
 #define ZKFLOCK_UNLOCK_H
 
-#include <sys/types.h>
+#include "options.h"
 
 /*
- * Gives back the lock at that path, the one taken last, which is held for the process caller; 0:
- * for the nearest process around this one that it is held for.  Returns the status to exit with,
- * after a message unless it is 0.
+ * Gives back the lock of the options, the one taken last, which is held for the process that --for
+ * names, or for the nearest process around this one that it is held for; where -z is given, in that
+ * ensemble.  Returns the status to exit with, after a message unless it is 0.
  */
-int unlock(const char *path, pid_t caller);
+int unlock(const struct options *options);
 
 #endif

@@ -275,6 +275,25 @@ EOF
   wait
 }
 
+@test "--revoke: a session that expires while the question stands is taken up anew" {
+  connections() { zk "$ONE" mntr zk_num_alive_connections; }
+  fewer() { [ "$(connections)" -lt "$before" ]; }
+  patient "$LOCK" a
+  open_path
+  terminal "send=zkflock --revoke -z $VIA --session-timeout 1 --connect-timeout 3 $LOCK; echo status \$?\n" \
+    "expect=[y/N] " touch=asked file=answer 'send=y\n' 'expect=status 0' >session 2>&1 3>&- 4>&- &
+  person=$!
+  eventually test -e asked
+  before=$(connections)
+  kill -STOP "$path_pid"
+  eventually fewer
+  kill -CONT "$path_pid"
+  touch answer
+  ends_with 0 "$person" || cat session
+  ends_with 7 "$holder"
+  close_path
+}
+
 @test "--revoke and --break: what others call their znodes does no harm to a terminal" {
   foreign "$LOCK/"$'\u202eevil0000000000'
   run -0 terminal "send=zkflock --break $LOCK; echo status \$?\n" "expect=[y/N] " 'send=y\n' 'expect=status 0'

@@ -57,6 +57,28 @@ EOF
   assert_output "zkflock: $LOCK is not held for that process: there is nothing to unlock"
 }
 
+@test "--unlock -z means the ensemble that the lock was taken in" {
+  export LOCK ONE THREE
+  run -0 sh -c 'zkflock -z "$ONE" --hold "$LOCK"; zkflock -z "$THREE" --hold "$LOCK"
+    zkflock -z "$ONE" --unlock "$LOCK"; zkflock -z "$ONE" --unlock "$LOCK"; echo "status $?"
+    zkflock --no-reentry -q -n -z "$ONE" "$LOCK" echo free
+    zkflock -z "$THREE" --list -q "$LOCK" && echo held'
+  assert_line "zkflock: $LOCK is not held for this script at $ONE: there is nothing to unlock"
+  assert_line "status 1"
+  assert_line free
+  assert_line held
+}
+
+@test "--hold: the working directory can be removed or unmounted" {
+  mkdir mounted
+  mount -t tmpfs none mounted
+  (cd mounted && zkflock --hold --for $$ "$LOCK")
+  run umount mounted
+  [ "$status" -eq 0 ] || umount -l mounted
+  assert_success
+  run -0 zkflock --unlock --for $$ "$LOCK"
+}
+
 @test "--hold --export: the environment of the lock, in several shells, and re-entry" {
   for shell in bash dash; do
     run -0 "$shell" -c 'eval "$(zkflock --hold --export "$1")"

@@ -173,3 +173,52 @@ EOF
   eventually gone "$(cat inner)"
   ends_with 0 "$outer"
 }
+
+# A holder whose way to the server is cut when its command ends, so that giving back takes its time.
+holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
+  local script=$1
+  shift
+  open_path
+  ZKFLOCK_SERVERS=$VIA background "$@" "$LOCK" sh -c "$script; touch ready; until [ -e go ]; do sleep 0.02; done" "$LOCK" 2>log
+  holder=$!
+  eventually test -e ready
+  kill -STOP "$path_pid"
+  touch go
+}
+
+@test "re-entry: nobody is let in any more while the lock is given back" {
+  has_asked() { [ "$(grep -c "@zkflock-$(cat held)$" /proc/net/unix)" -ge 2 ]; }
+  holder_cut_off 'echo "$ZKFLOCK_HELD" >held; echo "$ZKFLOCK_NODE" >outer; echo $$ >pid'
+  eventually gone "$(cat pid)"
+  ZKFLOCK_HELD=$(cat held) background -z "$VIA" "$LOCK" sh -c 'echo "$ZKFLOCK_NODE" >inner'
+  inner=$!
+  eventually has_asked
+  kill -CONT "$path_pid"
+  ends_with 0 "$holder"
+  ends_with 0 "$inner"
+  assert_file_contains inner "^$LOCK/"
+  refute diff -q outer inner
+  close_path
+  nothing_left_of "$LOCK"
+}
+
+@test "re-entry: what is left behind lives on when nobody uses the lock, though it cannot be given back" {
+  holder_cut_off 'zkflock "$0" true; sleep 1000 & echo $! >left' --lease 4 --session-timeout 2
+  ends_with 0 "$holder"
+  assert_file_contains log "could not be given back"
+  refute gone "$(cat left)"
+  kill -KILL "$(cat left)"
+  close_path
+}
+
+@test "re-entry: one that does not descend from the command dies with the lock too" {
+  background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; touch ready; exec sleep 1000' 2>log
+  holder=$!
+  eventually test -e ready
+  # As a build server does that takes its client's environment on.
+  ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'trap "" TERM; echo $$ >in; while :; do sleep 0.02; done'
+  eventually test -s in
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 75 "$holder"
+  assert gone "$(cat in)"
+}
