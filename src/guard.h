@@ -3,6 +3,7 @@
  * outlives the lease.  This header is the keeper's side and what the two say to each other.
  *
  *     guard_start()       before the first thread, so that it has clean descriptors and one thread
+ *     guard_share()       before it: the guard keeps this descriptor open, too, until it ends
  *     guard_go()          when the lock is held
  *     guard_extend()      after every proof of life; answered by EXTENDED
  *     guard_next()        when guard_fd() is readable: what the guard has to say
@@ -46,6 +47,7 @@ struct guard_mandate {
 
 /* From the keeper. */
 enum guard_order {
+    GUARD_SHARE, /* with a descriptor */
     GUARD_GO,
     GUARD_EXTEND,
     GUARD_SIGNAL,
@@ -93,6 +95,7 @@ int guard_start(struct guard *guard, const struct guard_mandate *mandate);
 /* Orders.  A guard that is dead is not an error here: its end is told by SIGCHLD. */
 void guard_go(const struct guard *guard, int64_t lease_end, const struct lease *lease,
               int64_t token, const char *node, const char *held);
+void guard_share(const struct guard *guard, int fd);
 void guard_extend(const struct guard *guard, int64_t lease_end);
 void guard_signal(const struct guard *guard, int signal);
 void guard_ask(const struct guard *guard, int signal);

@@ -55,6 +55,28 @@ static void order_short(const struct guard *guard, enum guard_order type, int nu
     order(guard, &message, offsetof(struct guard_message, node));
 }
 
+void guard_share(const struct guard *guard, int fd)
+{
+    struct guard_message message = {.type = GUARD_SHARE};
+    struct iovec data = {.iov_base = &message, .iov_len = offsetof(struct guard_message, node)};
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct msghdr packet = {.msg_iov = &data,
+                            .msg_iovlen = 1,
+                            .msg_control = &control,
+                            .msg_controllen = sizeof(control)};
+
+    control.header = (struct cmsghdr){
+        .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+
+    ssize_t sent = sendmsg(guard->link, &packet, MSG_NOSIGNAL);
+
+    (void)sent; /* as in order() */
+}
+
 void guard_go(const struct guard *guard, int64_t lease_end, const struct lease *lease,
               int64_t token, const char *node, const char *held)
 {

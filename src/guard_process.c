@@ -98,6 +98,8 @@ static void ask_to_end(const struct guard_state *guard, int signal)
 static void obey(struct guard_state *guard, const struct guard_message *order)
 {
     switch ((enum guard_order)order->type) {
+    case GUARD_SHARE:
+        break; /* the descriptor is there, and stays */
     case GUARD_GO:
         if (guard->state == READY)
             guard_start_command(guard, order);
@@ -149,7 +151,13 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
 static void hear_keeper(struct guard_state *guard)
 {
     struct guard_message order;
-    ssize_t len = recv(guard->link, &order, sizeof(order), 0);
+    char descriptor[CMSG_SPACE(sizeof(int))];
+    struct iovec data = {.iov_base = &order, .iov_len = sizeof(order)};
+    struct msghdr packet = {.msg_iov = &data,
+                            .msg_iovlen = 1,
+                            .msg_control = descriptor,
+                            .msg_controllen = sizeof(descriptor)};
+    ssize_t len = recvmsg(guard->link, &packet, MSG_CMSG_CLOEXEC);
 
     if (len >= (ssize_t)offsetof(struct guard_message, node))
         obey(guard, &order);

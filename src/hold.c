@@ -170,6 +170,7 @@ void hold_detach(const struct hold *hold, const struct front *front)
     }
     close_range(first, ~0U, 0);
     point_to_null(STDIN_FILENO, O_RDONLY);
+    tree_spare_session();
 }
 
 void hold_drop_stdout(void)

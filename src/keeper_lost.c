@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "signals.h"
 #include "xalloc.h"
 
 static int64_t last_proof(const struct keeper *keeper)
@@ -67,15 +68,15 @@ static void say_standstill(const struct keeper *keeper, char *text, size_t size)
 static void say_what_was_done(const struct keeper *keeper, char *text, size_t size)
 {
     const char *command = keeper->command->argv[0];
+    char name[SIGNALS_NAME_SIZE];
+    const char *signal = signals_name(keeper->options->signal, name);
 
     if (keeper->options->on_lost == LEASE_WARN)
         snprintf(text, size, "%s goes on without it (--on-lost warn)", command);
     else if (keeper->kill_needed)
-        snprintf(text, size, "%s was sent SIG%s, then killed", command,
-                 sigabbrev_np(keeper->options->signal));
+        snprintf(text, size, "%s was sent %s, then killed", command, signal);
     else
-        snprintf(text, size, "%s was ended by SIG%s", command,
-                 sigabbrev_np(keeper->options->signal));
+        snprintf(text, size, "%s was ended by %s", command, signal);
 }
 
 void keeper_say_lost(struct keeper *keeper, bool gone)

@@ -131,6 +131,12 @@ void keeper_serve_reentry(struct keeper *keeper)
     }
 }
 
+void keeper_share_entries(const struct keeper *keeper)
+{
+    for (size_t i = 0; i < keeper->entries_len; i++)
+        guard_share(&keeper->guard, keeper->entries[i].fd);
+}
+
 void keeper_close_reentry(struct keeper *keeper)
 {
     if (keeper->reentry)

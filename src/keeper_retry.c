@@ -23,6 +23,7 @@ bool keeper_unreachable(struct keeper *keeper, const char *format, ...)
                  keeper->tries_left == 1 ? "try" : "tries");
     else
         log_error("%s; %s was not taken", reason, keeper->options->lock);
+    keeper->unreachable = true;
     return keeper_stop(keeper, EXITCODE_UNREACHABLE);
 }
 
@@ -49,14 +50,14 @@ static bool pause_between_tries(struct keeper *keeper)
 
 bool keeper_try_again(struct keeper *keeper)
 {
-    if (keeper->status != EXITCODE_UNREACHABLE || keeper->tries_left == 0 ||
-        !pause_between_tries(keeper))
+    if (!keeper->unreachable || keeper->tries_left == 0 || !pause_between_tries(keeper))
         return false;
     keeper_hang_up(keeper);
     plan_free(keeper->items, keeper->items_len);
     keeper->items = plan_new(keeper->options, &keeper->items_len);
     keeper->lease = (struct lease){0};
     keeper->status = 0;
+    keeper->unreachable = false;
     keeper->tries_left--;
     keeper->started_at = clock_now();
     return true;

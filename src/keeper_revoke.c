@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "signals.h"
 
 void keeper_heed_revoke(struct keeper *keeper)
 {
@@ -15,6 +16,7 @@ void keeper_heed_revoke(struct keeper *keeper)
     enum lock_phase phase = lockset_phase(keeper->locks);
     const char *lock;
     const char *who;
+    char signal[SIGNALS_NAME_SIZE];
 
     if (keeper->revoked || phase == LOCK_LEAVING || phase == LOCK_LEFT || phase == LOCK_LOST)
         return;
@@ -24,8 +26,8 @@ void keeper_heed_revoke(struct keeper *keeper)
     keeper->revoked = true;
     who = *who ? who : "somebody";
     if (keeper->running) {
-        log_notice("%s is sent SIG%s: %s is asked for by %s", keeper->command->argv[0],
-                   sigabbrev_np(options->signal), lock, who);
+        log_notice("%s is sent %s: %s is asked for by %s", keeper->command->argv[0],
+                   signals_name(options->signal, signal), lock, who);
         guard_ask(&keeper->guard, options->signal);
     } else {
         log_notice("%s %s: %s is asked for by %s", keeper->command->argv[0],

@@ -138,6 +138,7 @@ static void go_on_ending(struct run *run)
 {
     struct keeper *keeper = run->keeper;
     int64_t now = clock_now();
+    pid_t no_child = 0;
 
     if (keeper->tree_empty)
         return;
@@ -148,7 +149,7 @@ static void go_on_ending(struct run *run)
     run->next_kill = now + tree_kill_pause(&run->kill_round);
     keeper->kill_needed = true;
     /* The guard, and the hook runner, are members of the tree. */
-    keeper->tree_empty = tree_kill(&keeper->guard.pid);
+    keeper->tree_empty = tree_kill(&no_child);
 }
 
 /* ---- what is said of it ---- */
@@ -260,9 +261,12 @@ static bool command_over(struct run *run)
         return true;
     if (!keeper->exited)
         return false;
-    /* The guard ends what lingers on its own, and tells of all in one breath. */
-    if (keeper->lease_over && (keeper->guard_keeps || keeper->options->tree) &&
-        keeper->options->on_lost != LEASE_WARN)
+    /*
+     * Beside the command others count, and an end that one of both processes has begun meanwhile
+     * is for them too: it is over when the guard says that nothing is left.
+     */
+    if ((keeper->lease_over || run->reason != RUNNING) &&
+        (keeper->guard_keeps || keeper->options->tree) && keeper->options->on_lost != LEASE_WARN)
         run->lingering = true;
     if (run->lingering && run->reason == RUNNING)
         look_for_trouble(run);
@@ -293,6 +297,7 @@ static void start(struct run *run)
     keeper->running = true;
     if (keeper->locks)
         hook_tell_acquired(keeper->hook, keeper_node(keeper), keeper_token(keeper));
+    keeper_share_entries(keeper);
     guard_go(&keeper->guard, run->sent_end, &keeper->lease, keeper_token(keeper),
              keeper_node(keeper), keeper->reentry ? reentry_name(keeper->reentry) : "");
 }

@@ -63,8 +63,9 @@ struct keeper {
     int ended_by;            /* the signal that ends zkflock before the command runs; 0: none */
     bool running;
     bool lost;
-    bool abandoned; /* the front was killed */
-    int status;     /* to exit with */
+    bool unreachable; /* that is why it ends */
+    bool abandoned;   /* the front was killed */
+    int status;       /* to exit with */
 
     struct legacy *legacy;
     struct guard_mandate mandate;
@@ -118,6 +119,9 @@ void keeper_offer(struct keeper *keeper);
 
 /* Answers zkflocks inside the command. */
 void keeper_serve_reentry(struct keeper *keeper);
+
+/* What is used by re-entry is used until the guard has ended as well, should this be killed. */
+void keeper_share_entries(const struct keeper *keeper);
 
 /* Lets nobody in any more: the locks are about to be given back. */
 void keeper_close_reentry(struct keeper *keeper);

@@ -244,7 +244,7 @@ int list(const struct options *options)
         status = admin_start(&admin, options);
         if (status == 0)
             status = look(&admin, &places);
-        if (status == EXITCODE_UNREACHABLE && options->names_only)
+        if (status == EXITCODE_UNREACHABLE && options->names_only && !options->names[0])
             status = tell_names(options, NULL, 0);
         admin_end(&admin);
     }

@@ -57,7 +57,7 @@ static const struct {
     [STEP_WATCH] = {queue_watching, step_watch},
     [STEP_BACK_OFF] = {queue_backed_off, step_list},
     [STEP_COUNT] = {permit_counted, step_count},
-    [STEP_VERIFY] = {queue_verified, step_watch},
+    [STEP_VERIFY] = {queue_verified, queue_watch_again},
     [STEP_PROVE] = {queue_proven, step_prove},
     [STEP_SQUARE] = {count_written, step_prove},
     [STEP_ADOPT] = {count_written, step_prove},
@@ -108,9 +108,12 @@ static void session_expired(struct lock *lock)
 static void watch_fired(struct lock *lock, const struct session_event *event)
 {
     bool idle = lock->phase == LOCK_WAITING && lock->step == STEP_NONE;
+    bool of_children = lock->terms.permits && strcmp(event->path, lock->path) == 0;
 
-    if (idle && lock->terms.permits && strcmp(event->path, lock->path) == 0)
+    if (idle && of_children)
         step_count(lock);
+    else if (of_children)
+        lock->children_changed = true;
     else if (idle && lock->predecessor && strcmp(event->path, lock->predecessor) == 0)
         queue_predecessor_changed(lock, event->watch_type);
     else if (lock->phase == LOCK_HELD && strcmp(event->path, lock->node) == 0)

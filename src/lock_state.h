@@ -108,7 +108,8 @@ struct lock {
     int64_t pzxid; /* the last change to the children */
     unsigned int remade;
     bool told_of_strangers;
-    bool is_around; /* what a zkflock around this one holds stands in this queue */
+    bool children_changed; /* a permit: while they were counted */
+    bool is_around;        /* what a zkflock around this one holds stands in this queue */
     bool is_kazoo_semaphore;
     bool is_semaphore;       /* has the znodes of one below it */
     size_t contenders_above; /* that stand where a semaphore's own lock would */
@@ -257,6 +258,7 @@ void queue_find_again(struct lock *lock);
 
 /* VERIFY was answered. */
 void queue_verified(struct lock *lock);
+void queue_watch_again(struct lock *lock);
 
 /* Verifies when it is time, while nothing else is under way; returns when to call again. */
 int64_t queue_tick(struct lock *lock);

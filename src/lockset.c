@@ -9,6 +9,9 @@
 #include "log.h"
 #include "xalloc.h"
 
+/* How long after the proofs of locks that were taken first are old still to ask for new ones. */
+#define REFRESH_AGAIN (300 * CLOCK_MS)
+
 struct lockset {
     struct session *session;
     const struct lockset_item *items; /* NULL: resumed */
@@ -17,7 +20,8 @@ struct lockset {
     size_t current;
     bool leaving;
     bool refreshing; /* proofs of locks that were taken long ago are under way */
-    bool complete;   /* all were held at the same time: from now on a loss is final */
+    int64_t refreshed_at;
+    bool complete; /* all were held at the same time: from now on a loss is final */
 };
 
 static void begin(struct lockset *set, size_t i)
@@ -114,6 +118,7 @@ static void advance(struct lockset *set)
         set->complete = true;
     } else if (!set->refreshing) {
         set->refreshing = true;
+        set->refreshed_at = clock_now();
         lockset_prove(set);
     }
 }
@@ -128,9 +133,21 @@ void lockset_handle(struct lockset *set, const struct session_event *event)
     advance(set);
 }
 
+/* Proofs that were answered too late to be fresh are asked for again. */
+static int64_t refresh_tick(struct lockset *set)
+{
+    int64_t due = set->refreshed_at + REFRESH_AGAIN;
+
+    if (!set->refreshing || clock_now() < due)
+        return set->refreshing ? due : CLOCK_NEVER;
+    set->refreshing = false;
+    advance(set);
+    return set->refreshing ? set->refreshed_at + REFRESH_AGAIN : CLOCK_NEVER;
+}
+
 int64_t lockset_tick(struct lockset *set)
 {
-    int64_t next = CLOCK_NEVER;
+    int64_t next = refresh_tick(set);
 
     for (size_t i = 0; i < set->count; i++)
         if (set->locks[i])

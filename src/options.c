@@ -288,6 +288,17 @@ static void open_log(const struct options *options)
                                    .lock = options->lock});
 }
 
+/* Behind a mistake, which has been told, only this still counts: who reads stdout is a shell. */
+static void look_for_export(struct options *options, int argc, char **argv)
+{
+    int option;
+
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1)
+        if (option == OPT_EXPORT)
+            options->hold_export = true;
+}
+
 int options_parse(struct options *options, int argc, char **argv, bool *done)
 {
     int status = 0;
@@ -310,6 +321,8 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
         }
         status = take_argument(options, option);
     }
+    if (status)
+        look_for_export(options, argc, argv);
     if (status == 0)
         status = take_operands(options, argv + optind);
     if (status == 0)

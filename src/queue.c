@@ -294,6 +294,15 @@ void queue_join_again(struct lock *lock)
     }
 }
 
+/* A permit does not wait for its predecessor, but for any of the children to go. */
+void queue_watch_again(struct lock *lock)
+{
+    if (lock->terms.permits)
+        step_count(lock);
+    else
+        step_watch(lock);
+}
+
 /*
  * A replica that missed the end of a session shows its znodes for ever (ZOOKEEPER-4541), and a
  * watch there never fires.  A write asks the leader.
@@ -307,7 +316,7 @@ void queue_verified(struct lock *lock)
         lock->retry = true; /* once there is contact again */
         session_turn(lock->session);
     } else {
-        step_watch(lock); /* also if the watch has fired meanwhile */
+        queue_watch_again(lock); /* the watch may have fired meanwhile */
     }
 }
 

@@ -3,19 +3,16 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "lockname.h"
 #include "log.h"
+#include "lookup.h"
 #include "xalloc.h"
 
 struct host {
@@ -146,77 +143,16 @@ static bool add_literal(struct servers *servers, const struct host *host)
     return true;
 }
 
-/* A look-up in a thread of its own, since getaddrinfo(3) cannot be told how long it may take. */
-struct lookup {
-    char *name;
-    struct addrinfo *found;
-    int error;
-    int done_fd;
-    atomic_int users; /* the thread, and who waits for it: the last one frees it */
-};
-
-static void lookup_free(struct lookup *lookup)
-{
-    if (lookup->found)
-        freeaddrinfo(lookup->found);
-    if (lookup->done_fd >= 0)
-        close(lookup->done_fd);
-    free(lookup->name);
-    free(lookup);
-}
-
-static void lookup_release(struct lookup *lookup)
-{
-    if (atomic_fetch_sub(&lookup->users, 1) == 1)
-        lookup_free(lookup);
-}
-
-static void *lookup_thread(void *argument)
-{
-    struct lookup *lookup = argument;
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    const uint64_t one = 1;
-
-    lookup->error = getaddrinfo(lookup->name, NULL, &hints, &lookup->found);
-    if (write(lookup->done_fd, &one, sizeof(one)) < 0)
-        abort();
-    lookup_release(lookup);
-    return NULL;
-}
-
 /*
  * Returns 0 and adds what was found; or an error of getaddrinfo(3), EAI_SYSTEM with errno.
- * EINTR: stop_fd became readable.  A look-up that takes too long is left to itself.
+ * EINTR: stop_fd became readable.
  */
-static int look_up(struct servers *servers, const struct host *host, int64_t deadline, int stop_fd)
+static int take_found(struct servers *servers, const struct host *host, const struct lookup *lookup,
+                      int64_t deadline, int stop_fd)
 {
-    struct lookup *lookup = xcalloc(1, sizeof(*lookup));
-    pthread_t thread;
+    int error = lookup_wait(lookup, deadline, stop_fd);
 
-    lookup->name = xstrdup(host->name);
-    lookup->done_fd = eventfd(0, EFD_CLOEXEC);
-    atomic_init(&lookup->users, 2);
-
-    if (lookup->done_fd < 0 || pthread_create(&thread, NULL, lookup_thread, lookup) != 0) {
-        lookup_free(lookup);
-        errno = EAGAIN; /* too many descriptors, or threads */
-        return EAI_SYSTEM;
-    }
-    pthread_detach(thread);
-
-    struct pollfd fds[] = {{.fd = lookup->done_fd, .events = POLLIN},
-                           {.fd = stop_fd, .events = POLLIN}};
-
-    poll(fds, 2, clock_poll_timeout(deadline));
-    if (!fds[0].revents) {
-        lookup_release(lookup);
-        errno = fds[1].revents ? EINTR : ETIMEDOUT;
-        return EAI_SYSTEM;
-    }
-
-    int error = lookup->error;
-
-    for (const struct addrinfo *ai = error ? NULL : lookup->found; ai; ai = ai->ai_next) {
+    for (const struct addrinfo *ai = error ? NULL : lookup_found(lookup); ai; ai = ai->ai_next) {
         char address[NI_MAXHOST];
 
         if (getnameinfo(ai->ai_addr, ai->ai_addrlen, address, sizeof(address), NULL, 0,
@@ -224,7 +160,6 @@ static int look_up(struct servers *servers, const struct host *host, int64_t dea
             !strchr(address, '%'))
             add_address(servers, address, host->port);
     }
-    lookup_release(lookup);
     return error;
 }
 
@@ -256,30 +191,77 @@ static void forget_addresses(struct servers *servers)
     servers->addresses_len = 0;
 }
 
-int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char **fault)
+static void note_failure(char **failures, const struct host *host, const char *why)
 {
-    char *failures = NULL;
+    xreplace(failures,
+             xasprintf("%s%scannot resolve the server name '%s': %s", *failures ? *failures : "",
+                       *failures ? "; " : "", host->name, why));
+}
 
-    *fault = NULL;
-    forget_addresses(servers);
+/* Asks for all names at once; those that are not answered are left to themselves. */
+static struct lookup **start_all(struct servers *servers, char **failures)
+{
+    struct lookup **lookups = xcalloc(servers->hosts_len, sizeof(struct lookup *));
+
     for (size_t i = 0; i < servers->hosts_len; i++) {
         const struct host *host = &servers->hosts[i];
 
         if (add_literal(servers, host))
             continue;
+        lookups[i] = lookup_start(host->name);
+        if (!lookups[i])
+            note_failure(failures, host, strerror(errno));
+    }
+    return lookups;
+}
 
-        int error = look_up(servers, host, deadline, stop_fd);
+/* With an address in hand, half of the time is left for finding out who answers there. */
+static int64_t patience(const struct servers *servers, int64_t begun_at, int64_t deadline)
+{
+    return servers->addresses_len == 0 ? deadline : begun_at + (deadline - begun_at) / 2;
+}
 
-        if (error == 0)
+/* Returns whether it was not stopped. */
+static bool finish_all(struct servers *servers, struct lookup *const *lookups, int64_t deadline,
+                       int stop_fd, char **failures)
+{
+    int64_t begun_at = clock_now();
+
+    for (size_t i = 0; i < servers->hosts_len; i++) {
+        const struct host *host = &servers->hosts[i];
+
+        if (!lookups[i])
             continue;
-        if (error == EAI_SYSTEM && errno == EINTR) {
-            free(failures);
-            return -1;
-        }
 
-        xreplace(&failures, xasprintf("%s%scannot resolve the server name '%s': %s",
-                                      failures ? failures : "", failures ? "; " : "", host->name,
-                                      error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error)));
+        int error =
+            take_found(servers, host, lookups[i], patience(servers, begun_at, deadline), stop_fd);
+
+        if (error == EAI_SYSTEM && errno == EINTR)
+            return false;
+        if (error)
+            note_failure(failures, host,
+                         error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
+    }
+    return true;
+}
+
+int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char **fault)
+{
+    struct lookup **lookups;
+    char *failures = NULL;
+    bool finished;
+
+    *fault = NULL;
+    forget_addresses(servers);
+    lookups = start_all(servers, &failures);
+    finished = finish_all(servers, lookups, deadline, stop_fd, &failures);
+    for (size_t i = 0; i < servers->hosts_len; i++)
+        if (lookups[i])
+            lookup_release(lookups[i]);
+    free(lookups);
+    if (!finished) {
+        free(failures);
+        return -1;
     }
     if (servers->addresses_len == 0) {
         *fault = failures ? failures : xstrdup("the servers' names stand for no address");

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -107,4 +109,15 @@ void signals_stop_self(int number)
     raise(number);
     sigprocmask(SIG_UNBLOCK, &one, NULL);
     sigprocmask(SIG_BLOCK, &one, NULL);
+}
+
+const char *signals_name(int number, char buf[SIGNALS_NAME_SIZE])
+{
+    const char *name = sigabbrev_np(number);
+
+    if (name)
+        snprintf(buf, SIGNALS_NAME_SIZE, "SIG%s", name);
+    else
+        snprintf(buf, SIGNALS_NAME_SIZE, "signal %d", number);
+    return buf;
 }

@@ -34,6 +34,12 @@ bool signals_end(int number);
 /* Whether the signal is one of job control that stops: TSTP, TTIN, TTOU. */
 bool signals_stop(int number);
 
+/* Room for what signals_name() writes. */
+#define SIGNALS_NAME_SIZE 24
+
+/* "SIGTERM"; of a real-time signal, which has no name, "signal 34".  Returns buf. */
+const char *signals_name(int number, char buf[SIGNALS_NAME_SIZE]);
+
 /* Stops this process with that signal, as its default action would; returns when continued. */
 void signals_stop_self(int number);
 

@@ -106,6 +106,7 @@ void step_list(struct lock *lock)
 void step_count(struct lock *lock)
 {
     flight_take_off(lock, STEP_COUNT, 2);
+    lock->children_changed = false;
     session_get_children(lock->session, lock_tag(lock, TAG_CHILDREN), lock->path,
                          SESSION_SET_WATCH);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);

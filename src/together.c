@@ -85,13 +85,17 @@ static int find_servers_fault(const struct options *options, const struct settin
     const struct setting *used = settings_find(settings, 'z', options->name);
 
     for (size_t i = 0; i < options->with_len; i++) {
-        const struct setting *own = settings_find(settings, 'z', options->with[i]);
+        const char *name = options->with[i];
+        const struct setting *own = settings_find(settings, 'z', name);
+        bool is_own = own && own->lock;
+        const struct setting *special = is_own ? own : used;
 
-        if (own && own->lock && (!used || strcmp(own->text, used->text) != 0)) {
-            log_error("the lock %s has servers of its own (%s), %s has others", options->with[i],
-                      own->origin, options->name);
-            return EXITCODE_USAGE;
-        }
+        if (!settings_knows(settings, name) || !special ||
+            strcmp(own ? own->text : SERVERS_DEFAULT, used ? used->text : SERVERS_DEFAULT) == 0)
+            continue;
+        log_error("the lock %s has servers of its own (%s), %s has others",
+                  is_own ? name : options->name, special->origin, is_own ? options->name : name);
+        return EXITCODE_USAGE;
     }
     return 0;
 }

@@ -228,10 +228,14 @@ void tree_forget_outsider(pid_t pid)
             drop(i - 1);
 }
 
-/*
- * What descends from an outsider that lives: the number of one that has ended may be another's.  A
- * keeper and its guard may be among them, where the outsider is a subreaper.
- */
+static bool spares_session;
+
+void tree_spare_session(void)
+{
+    spares_session = true;
+}
+
+/* What descends from an outsider that lives: the number of one that has ended may be another's. */
 static void find_outsiders(struct tree *tree)
 {
     tree->root = 0;
@@ -247,7 +251,8 @@ static void find_outsiders(struct tree *tree)
     for (size_t i = 0; i < tree->count; i++) {
         pid_t pid = tree->list[i].pid;
 
-        if (!tree->list[i].ours || tree->list[i].known || getsid(pid) == getsid(0))
+        if (!tree->list[i].ours || tree->list[i].known ||
+            (spares_session && getsid(pid) == getsid(0)))
             continue;
 
         int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);

@@ -19,10 +19,16 @@ void tree_reserve(void);
 
 /*
  * From now on the tree has another process and its descendants too, as far as they can be found:
- * once its parent has died a process is nobody's descendant.  Nothing of the own session is among
- * them.  pidfd is the outsider's, and stays the caller's; -1: one is opened here.
+ * once its parent has died a process is nobody's descendant.  pidfd is the outsider's, and stays
+ * the caller's; -1: one is opened here.
  */
 void tree_add_outsider(pid_t pid, int pidfd);
+
+/*
+ * Nothing of the own session is found among those descendants, in this process and those that it
+ * forks: where the outsider is a subreaper, a keeper without a parent and its guard are.
+ */
+void tree_spare_session(void);
 
 /* Does so no longer; what has been seen of its descendants stays. */
 void tree_forget_outsider(pid_t pid);

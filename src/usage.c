@@ -62,7 +62,7 @@ void usage_print(void)
           "  -o, --close                  what COMMAND leaves behind is not under the lock\n"
           "                               (the default)\n"
           "      --hook COMMAND           run COMMAND EVENT when the lock is waited for,\n"
-          "                               acquired, released or lost\n"
+          "                               acquired, released, lost, skipped\n"
           "\n"
           "Where:\n"
           "  -z, --servers LIST           HOST:PORT,...[/CHROOT] of the ensemble; else\n"

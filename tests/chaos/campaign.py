@@ -61,7 +61,11 @@ class Lane(threading.Thread):
             rng = random.Random(self.rng.random())
             if now() > self.until:
                 return
-            play(self.cluster, scenario, lock, rng)
+            try:
+                play(self.cluster, scenario, lock, rng)
+            except Exception:  # its machine did not come to rest
+                traceback.print_exc()
+                self.cluster.book.violation("harness", f"the machine of {scenario.name} broke off")
 
 
 def dealt(rng: random.Random, scenarios: list[Scenario], lane: int, lanes: int

@@ -3,6 +3,7 @@ import dataclasses
 import os
 import random
 import threading
+import traceback
 from typing import Optional
 
 from cluster import Cluster
@@ -45,8 +46,12 @@ class Contender:
         return self.rng.uniform(0.2, 0.8) if kind < 0.95 else self.rng.uniform(1, 2.5)
 
     def loop(self) -> None:
-        while not self.over.is_set():
-            self.turn()
+        try:
+            while not self.over.is_set():
+                self.turn()
+        except Exception:  # one that is gone unseen would be missed by nobody
+            traceback.print_exc()
+            self.cluster.book.violation("harness", f"a contender of {self.lock.path} broke off")
 
     def turn(self) -> None:
         manner = self.lock.kind.draw(self.lock, self.rng, True)

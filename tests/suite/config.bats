@@ -343,6 +343,8 @@ lease = 21s" >home/.config/zkflock/config
     "[lock a]" "path = /locks/b" "with = b"
   mistake "file:2: the lock b has servers of its own (file:4), a has others" \
     "[lock a]" "with = c, b" "[lock b]" "servers = b:1"
+  mistake "file:3: the lock a has servers of its own (file:2), b has others" \
+    "[lock a]" "servers = b:1" "with = b" "[lock b]" "path = /x/b"
   # The command line is blamed for what it does itself.
   printf '[zkflock]\nlease = 20s\nkill-after = 8s\n' >file
   refuses 64 "with --kill-after 8 s a lease of 15 s is too short to survive the fail-over of a server; a --kill-after of 7.9 s would do, or a --lease of 15.5 s" \

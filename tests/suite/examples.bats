@@ -40,14 +40,14 @@ cron() { # cron LINE
 @test "examples: cron" {
   example "A cron job that runs on one host" >cron.tab
   program nightly report
-  assert_equal "$(sed -n 1p cron.tab)" "ZKFLOCK_SERVERS=zk1:2181,zk2:2181,zk3:2181"
-  cron 2
+  assert_equal "$(sed -n 2p cron.tab)" "ZKFLOCK_SERVERS=zk1:2181,zk2:2181,zk3:2181"
   cron 3
-  cron 3 # the hour is not over
+  cron 4
+  cron 4 # the hour is not over
   ran "nightly held" "report held"
   # Elsewhere it runs already.
   hold nightly release
-  cron 2
+  cron 3
   assert_not_exist ran
   touch release
   ends_with 0 "$holder"

@@ -71,11 +71,8 @@ EOF
 
 @test "--hold: the working directory can be removed or unmounted" {
   mkdir mounted
-  mount -t tmpfs none mounted
-  (cd mounted && zkflock --hold --for $$ "$LOCK")
-  run umount mounted
-  [ "$status" -eq 0 ] || umount -l mounted
-  assert_success
+  run -0 unshare -m sh -c 'mount -t tmpfs none mounted &&
+    (cd mounted && zkflock --hold --for "$1" "$2") && umount mounted' sh $$ "$LOCK"
   run -0 zkflock --unlock --for $$ "$LOCK"
 }
 
@@ -106,6 +103,7 @@ EOF
       sh "$LOCK"
     run -64 "$shell" -ec 'eval "$(zkflock --hold --export --for 4194304 "$1")"; touch ran' sh "$LOCK"
     run -64 "$shell" -ec 'eval "$(zkflock --hold --export "$1//x")"; touch ran' sh "$LOCK"
+    run -64 "$shell" -c 'eval "$(zkflock -w 1O --hold --unfiar --export "$1")" || exit; touch ran' sh "$LOCK"
   done
   hold "$LOCK" release
   run -1 bash -ec 'source <(zkflock --hold --export -n "$1"); touch ran' bash "$LOCK"
@@ -263,7 +261,7 @@ EOF
   background --permits 2 "$LOCK/q" sh -c 'touch taken; until [ -e end ]; do sleep 0.02; done'
   eventually test -e taken
   run -0 timeout 20 bash -c 'zkflock --hold --permits 2 "$1/q"; zkflock -v --permits 2 "$1/q" echo got it 2>log &
-    until grep -q "waiting for" log; do sleep 0.02; done; touch end; wait' bash "$LOCK"
+    until grep -qs "waiting for" log; do sleep 0.02; done; touch end; wait' bash "$LOCK"
   assert_output "got it"
 }
 
@@ -427,8 +425,10 @@ touch held
 until [ -e end ]; do sleep 0.02; done
 EOF
   eventually test -e held
+  # shellcheck disable=SC2046 # pids
+  keeper=$(ps -o pid=,comm= -p $(marked_processes) | awk '$2 == "zkflock" { print $1 }')
   for signal in TERM HUP USR1; do
-    pkill -"$signal" -o -f "^zkflock -v --hold $LOCK\$"
+    kill -"$signal" "$keeper"
   done
   eventually is_told 3 "$LOCK is held until process $script ends; --unlock gives it back"
   is_busy "$LOCK"
@@ -453,6 +453,9 @@ EOF
   refuses 64 "--unlock takes no COMMAND: leave 'touch' out" -u "$LOCK" touch ran
   refuses 64 "--hold and --unlock do not go together: each is a thing of its own to do" --hold -u "$LOCK"
   refuses 64 "--export goes with --hold alone" --export "$LOCK" touch ran
+  for action in --unlock --revoke --break --remove; do
+    refuses 64 "$action takes one LOCK, and no --with" "$action" --with b "$LOCK"
+  done
   refuses 64 "--for goes with --hold and --unlock alone" --for 1 "$LOCK" touch ran
   refuses 64 "--for takes the number of a process, not 'me'" --hold --for me "$LOCK"
   refuses 64 "--hold: there is no process 4194304 to hold a lock for" --hold --for 4194304 "$LOCK"

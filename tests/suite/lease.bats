@@ -19,6 +19,8 @@ EOF
 }
 
 # guarded ARG...: a holder in the background, its log in "log"; pids in $keeper and $guard.
+readonly LONG_SESSION=(--session-timeout 20 --lease 4)
+
 guarded() {
   background -v "${SHORT[@]}" "$@" 2>log
   keeper=$!
@@ -64,7 +66,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
 
 @test "cut off for less than the lease: the command never notices" {
   open_path
-  guarded -z "$VIA" "$LOCK" sh -c 'echo $ZKFLOCK_TOKEN >token; until [ -e release ]; do sleep 0.02; done'
+  guarded "${LONG_SESSION[@]}" -z "$VIA" "$LOCK" sh -c 'echo $ZKFLOCK_TOKEN >token; until [ -e release ]; do sleep 0.02; done'
   eventually test -s token
   kill -STOP "$path_pid"
   sleep 1 # the cut itself; the first signal would come after 2.9 s
@@ -188,6 +190,13 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
 
 watched() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq 1 ]; }
 
+@test "--signal may be one that has no name" {
+  guarded --signal 34 "$LOCK" sleep 1000
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 75 "$keeper"
+  assert grep -q "sleep was ended by signal 34" log
+}
+
 @test "--on-lost term: the first signal alone" {
   open_path
   guarded -z "$VIA" --on-lost term "$LOCK" sh -c 'trap "touch told" TERM; until [ -e release ]; do sleep 0.02; done'
@@ -248,7 +257,6 @@ watched() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq 1 ]; }
 }
 
 # The session outlives these: proofs are answered again before the loss is told of.
-readonly LONG_SESSION=(--session-timeout 20 --lease 4)
 
 # frozen SECONDS PID...: stopped for that long.
 frozen() {

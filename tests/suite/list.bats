@@ -227,23 +227,23 @@ free, lease 15s"
 }
 
 @test "--list: a holder that vanished is told of, and until when it is waited for" {
-  background --lease 6 --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
+  background --lease 10 --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
   crashing=$!
   eventually test -e crashing
   crash "$crashing"
   zk "$ONE" await-count "$LOCK" 0
   run -0 zkflock --list "$LOCK"
-  assert_line --index 1 "free, but a holder vanished: the next one waits 6s, lease 6s"
+  assert_line --index 1 "free, but a holder vanished: the next one waits 10s, lease 10s"
   run -0 zkflock --list "$LOCK" "$LOCK.never"
   assert_regex "$(row "$LOCK")" "^$LOCK free 1 vanished 0$"
   assert_regex "$(row "$LOCK.never")" "^$LOCK.never free \(never used\) 0$"
-  background --lease 6 --session-timeout 2 "$LOCK" sh -c 'touch next; until [ -e go ]; do sleep 0.02; done'
+  background --lease 10 --session-timeout 2 "$LOCK" sh -c 'touch next; until [ -e go ]; do sleep 0.02; done'
   eventually settles
   run -0 zkflock --list --json "$LOCK"
   assert_equal "$(json '[d["locks"][0]["state"], len(d["locks"][0]["holders"]), len(d["locks"][0]["waiting"])]')" "['settling', 0, 1]"
   assert_equal "$(json 'd["locks"][0]["until"] == d["locks"][0]["waiting"][0]["until"] > d["time"]')" True
   run -0 zkflock --list "$LOCK"
-  assert_line --index 1 --regexp "^waiting for a vanished holder until [0-9:]{8} \([0-9]s\), 1 waiting, lease 6s$"
+  assert_line --index 1 --regexp "^waiting for a vanished holder until [0-9:]{8} \([0-9]+s\), 1 waiting, lease 10s$"
   assert_line --index 3 --regexp "^next "
   run -0 zkflock --list "$LOCK" "$LOCK.never"
   assert_regex "$(row "$LOCK")" "^$LOCK vanished exclusive until [0-9:]{8} 1$"
@@ -251,7 +251,7 @@ free, lease 15s"
   run -0 zkflock --list -q "$LOCK"
   eventually test -e next
   run -0 zkflock --list "$LOCK"
-  assert_line --index 1 "held, exclusive, 0 waiting, lease 6s"
+  assert_line --index 1 "held, exclusive, 0 waiting, lease 10s"
   end_all go
 }
 
@@ -368,6 +368,8 @@ nightly"
   run -0 --separate-stderr zkflock --list --names -z 127.0.0.1:1 --connect-timeout 300ms
   assert_output "b
 nightly"
+  run -69 --separate-stderr zkflock --list --names -z 127.0.0.1:1 --connect-timeout 300ms deploy
+  assert_output ""
   holder ann deploy
   run -0 zkflock --list --names "$LOCK"
   assert_output "a/b

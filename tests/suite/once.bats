@@ -319,7 +319,7 @@ at_least() { [ "$(wc -l <"$1" 2>/dev/null || echo 0)" -ge "$2" ]; } # at_least F
     clock "$host" $((-120 + host * 12))
     for lock in 1 2 3; do
       LD_PRELOAD=$CLOCKSHIFT CHAOS_CLOCK=clock.$host \
-        background --session-timeout 1 --lease 3.5 --once-per 1h "$LOCK/$lock" sh -c "$crashing" crashing "$lock"
+        background --session-timeout 2 --lease 5 --once-per 1h "$LOCK/$lock" sh -c "$crashing" crashing "$lock"
     done
   done
   for nth in 1 2; do

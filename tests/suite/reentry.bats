@@ -222,3 +222,32 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   ends_with 75 "$holder"
   assert gone "$(cat in)"
 }
+
+@test "re-entry: a keeper inside is killed, and the lock is held until its command has ended" {
+  background -v "$LOCK" sh -c 'setsid zkflock "$0" sh -c "echo \$\$ >in; exec sleep 1000" & echo $! >inner
+    until [ -s in ]; do sleep 0.02; done' "$LOCK" 2>log
+  holder=$!
+  eventually contains log "still use $LOCK"
+  guard=$(children "$(cat inner)" lock-guard)
+  kill -STOP "$guard"
+  kill -KILL "$(cat inner)"
+  # It is for its guard to end the command, which does not get to it.
+  run -1 zkflock -w 1 "$LOCK" touch ran
+  refute gone "$(cat in)"
+  kill -CONT "$guard"
+  eventually gone "$(cat in)"
+  ends_with 0 "$holder"
+  run -0 zkflock -n "$LOCK" true
+}
+
+@test "re-entry: the guard is killed, and what does not descend from it ends all the same" {
+  # All in one session, as cron starts them.
+  zkflock "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; touch ready; exec sleep 1000' 2>log 3>&- 4>&- &
+  holder=$!
+  eventually test -e ready
+  ZKFLOCK_HELD=$(cat held) zkflock "$LOCK" sh -c 'sleep 1000 & echo $! >in; wait' 3>&- 4>&- &
+  eventually test -s in
+  kill -KILL "$(children "$holder" lock-guard)"
+  ends_with 70 "$holder"
+  assert gone "$(cat in)"
+}

@@ -196,3 +196,11 @@ waits_again() { [ "$(grep -c 'waiting for /' log)" -ge 2 ]; }
   refuses 64 "--retry-delay takes a time from 100 ms to 24 h 0 m, not 'soon'" --retry-delay soon "$LOCK" touch ran
   refuses 64 "--retry-delay takes a time from 100 ms to 24 h 0 m, not '2d'" --retry-delay 2d "$LOCK" touch ran
 }
+
+@test "a busy lock is not tried again, whatever status is given to that" {
+  hold "$LOCK" release
+  run -69 timeout 10 zkflock -n -E 69 --retry 1 --retry-delay 60 "$LOCK" touch ran
+  assert_not_exist ran
+  touch release
+  ends_with 0 "$holder"
+}

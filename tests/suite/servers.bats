@@ -37,3 +37,21 @@ load helper
   zkflock "$LOCK" sh -c 'ls -l /proc/$$/fd >fds' 3>&- 4>&-
   refute grep -q socket: fds
 }
+
+@test "a name server that does not answer leaves time for servers whose addresses are known" {
+  cat >silence <<'END'
+import signal, socket
+silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+silent.bind(("127.0.0.53", 53))
+open("silent", "w").close()
+signal.pause()
+END
+  python3 silence 3>&- 4>&- &
+  eventually test -e silent
+  printf 'nameserver 127.0.0.53\noptions timeout:30\n' >resolv.conf
+  run -0 unshare -m sh -c 'mount --bind resolv.conf /etc/resolv.conf && shift && exec "$@"' sh - \
+    zkflock --connect-timeout 4 -z "slow.test:2181,$ONE" "$LOCK" echo ran
+  assert_line ran
+  assert_line --partial "warning: cannot resolve the server name 'slow.test': Connection timed out"
+  kill "$!"
+}

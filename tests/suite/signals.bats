@@ -169,7 +169,7 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
 }
 
 @test "terminal: a job that was stopped for longer than the lease still holds its lock" {
-  terminal "send=zkflock $LOCK sh -c '$waits'; echo status \$?\n" \
+  PATIENCE=60 terminal "send=zkflock $LOCK sh -c '$waits'; echo status \$?\n" \
     file=ready key=z expect=Stopped touch=stopped file=long \
     'send=(echo >go) & fg %1; echo after $?\n' 'expect=after 6' >session 2>&1 3>&- 4>&- &
   person=$!
