@@ -45,8 +45,8 @@ sources := $(sort $(wildcard src/*.c))
 objects := $(sources:src/%.c=$(BUILD)/%.o)
 # What the unit tests are linked with: everything that does no input or output.
 pure_objects := $(addprefix $(BUILD)/,clock.o contender.o lease.o list_change.o lockname.o log.o \
-	log_line.o log_syslog.o lookup.o naming.o note.o recipe.o record.o revocation.o servers.o settings.o \
-	status_line.o text.o view.o xalloc.o)
+	log_line.o log_syslog.o lookup.o naming.o note.o recipe.o record.o revocation.o servers.o \
+	settings.o status_line.o text.o view.o xalloc.o)
 
 # Run in every recipe that needs more than a compiler; see tests/need.
 need = ./tests/need

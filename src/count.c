@@ -113,11 +113,19 @@ void count_consider(struct lock *lock)
                  clock_format(lock->settled_at - clock_now(), span));
     } else if (careful && lock->record_state == RECORD_OURS && due > 0) {
         step_square(lock, due);
+        lock->squared += lock->squaring; /* also if the answer is lost: it may have been done */
     } else if (careful && lock->record_state == RECORD_NONE && may_adopt(lock)) {
         step_adopt(lock);
     } else {
         hold(lock);
     }
+}
+
+static void not_written(struct lock *lock)
+{
+    if (lock->step == STEP_SQUARE)
+        lock->squared -= lock->squaring;
+    step_prove(lock);
 }
 
 /* SQUARE or ADOPT: of a lock that changed meanwhile everything is read again. */
@@ -132,7 +140,6 @@ void count_written(struct lock *lock)
 
         lock->record_state = RECORD_OURS;
         lock->census.version = (int32_t)((uint32_t)lock->census.version + sets);
-        lock->squared += lock->step == STEP_SQUARE ? lock->squaring : 0;
         /* A check by a name without the GUID may have met another's znode. */
         if (all && lock_knows_own(lock))
             hold(lock);
@@ -140,9 +147,9 @@ void count_written(struct lock *lock)
             step_prove(lock);
     } else if (rc == ZNOAUTH) {
         lock_count_no_more(lock);
-        step_prove(lock);
+        not_written(lock);
     } else if (rc == ZBADVERSION || rc == ZNONODE) {
-        step_prove(lock);
+        not_written(lock);
     } else {
         leave_because_rc(lock, rc, "write to", lock->path);
     }

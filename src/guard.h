@@ -55,7 +55,7 @@ enum guard_order {
     GUARD_KEEP, /* number: who was let in; 0: it cannot be seen from here */
     GUARD_UNUSED,
     GUARD_RELEASE,
-    GUARD_KILL,
+    GUARD_KILL, /* number: not 0 if also where --on-lost would not */
     GUARD_DISMISS,
 };
 
@@ -67,8 +67,8 @@ enum guard_report {
     GUARD_EXITED,      /* number: the command's wait status; its descendants may live */
     GUARD_EXTENDED,    /* lease_end: the end that the guard keeps now */
     GUARD_LEASE_OVER,  /* the lease ended without an extension; what --on-lost says is done */
-    GUARD_EMPTY,       /* after a loss, or where the whole tree counts: nothing of it is left;
-                          number: KILL had to be used */
+    GUARD_CHILDLESS,   /* where the whole tree counts: nothing that the command started is left */
+    GUARD_EMPTY,       /* after an end: nothing is left; number: KILL had to be used */
 };
 
 /* Room for a znode's path and its end. */
@@ -102,7 +102,8 @@ void guard_ask(const struct guard *guard, int signal);
 void guard_keep(const struct guard *guard, pid_t user);
 void guard_unused(const struct guard *guard);
 void guard_release(const struct guard *guard);
-void guard_kill(const struct guard *guard);
+/* whatever --on-lost says: nobody is left who wants the command to go on */
+void guard_kill(const struct guard *guard, bool whatever);
 void guard_dismiss(const struct guard *guard);
 
 /* Takes the next report without waiting; returns whether there was one. */

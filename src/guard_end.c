@@ -22,13 +22,25 @@ bool guard_tree_has_ended(const struct guard_state *guard)
     return guard->state == LINGERING || tree_outsiders_gone();
 }
 
-void guard_tree_is_empty(struct guard_state *guard)
+static void is_childless(struct guard_state *guard)
 {
     guard->pid = 0;
-    if (guard->state != LINGERING || !guard->used) {
-        guard->state = ENDED;
+    if (!guard->used) {
+        guard->state = EXITED;
         guard_set_timer(guard, CLOCK_NEVER);
     }
+    guard_tell(guard, GUARD_CHILDLESS, 0);
+}
+
+void guard_tree_is_empty(struct guard_state *guard)
+{
+    if (guard->state == LINGERING) {
+        is_childless(guard);
+        return;
+    }
+    guard->pid = 0;
+    guard->state = ENDED;
+    guard_set_timer(guard, CLOCK_NEVER);
     guard_tell(guard, GUARD_EMPTY, guard->kill_round > 0);
     if (guard->link < 0)
         guard_settle(guard);
@@ -51,11 +63,11 @@ static int64_t next_look(const struct guard_state *guard)
     return guard->mandate->caller || guard->used ? clock_now() + LOOK_AGAIN : CLOCK_NEVER;
 }
 
-void guard_end_tree(struct guard_state *guard)
+void guard_end_tree(struct guard_state *guard, enum lease_on_lost how)
 {
     int64_t kill_at = clock_earlier(guard_kill_time(guard), clock_now() + guard->lease.grace);
-    enum lease_on_lost how = guard->mandate->on_lost;
 
+    guard->how = how;
     guard->state = how == LEASE_WARN ? LOST : ENDING;
     guard_set_timer(guard, how == LEASE_KILL   ? kill_at
                            : how == LEASE_TERM ? next_look(guard)
@@ -74,8 +86,8 @@ void guard_timer_due(struct guard_state *guard)
         return;
     if (guard_is_guarding(guard) && clock_now() >= guard_first_signal_time(guard)) {
         guard_tell(guard, GUARD_LEASE_OVER, 0);
-        guard_end_tree(guard);
-    } else if (guard->state == ENDING && guard->mandate->on_lost == LEASE_TERM) {
+        guard_end_tree(guard, guard->mandate->on_lost);
+    } else if (guard->state == ENDING && guard->how == LEASE_TERM) {
         if (guard_tree_has_ended(guard))
             guard_tree_is_empty(guard);
         else

@@ -118,9 +118,9 @@ void guard_release(const struct guard *guard)
     order_short(guard, GUARD_RELEASE, 0, 0);
 }
 
-void guard_kill(const struct guard *guard)
+void guard_kill(const struct guard *guard, bool whatever)
 {
-    order_short(guard, GUARD_KILL, 0, 0);
+    order_short(guard, GUARD_KILL, whatever, 0);
 }
 
 void guard_dismiss(const struct guard *guard)

@@ -140,8 +140,8 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
         guard_release_caller(guard);
         break;
     case GUARD_KILL:
-        if (guard_is_guarding(guard))
-            guard_end_tree(guard);
+        if (guard_is_guarding(guard) || (guard->state == LOST && order->number))
+            guard_end_tree(guard, order->number ? LEASE_KILL : guard->mandate->on_lost);
         break;
     case GUARD_DISMISS:
         _exit(0);

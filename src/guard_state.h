@@ -11,8 +11,8 @@
  *   LOST     -> EXITED     the command ended by itself
  *   RUNNING  -> LINGERING  the same after KEEP: others may use its lock; or under --tree: what it
  *                          started may be left; as RUNNING, but for the command itself
- *   LINGERING -> ENDED     nothing is left, and nobody else uses the lock
- *             -> EXITED    UNUSED: nobody else uses the lock, and it is about to be given back
+ *   LINGERING -> EXITED    nothing is left, and nobody else uses the lock; or UNUSED: nobody else
+ *                          uses it, and it is about to be given back
  *   ENDING   -> KILLING    the grace is over; never under --on-lost term
  *   ENDING, KILLING -> ENDED    waitpid() says ECHILD: nothing is left
  *   READY, EXITED, ENDED -> gone   DISMISS; what the command left behind lives on
@@ -51,6 +51,7 @@ struct guard_state {
     int exit_status;         /* the command's wait status */
     bool exit_untold;        /* to be reported, after what it means for the tree */
     bool used;               /* a zkflock inside the command was let in */
+    enum lease_on_lost how;  /* ENDING */
     unsigned int kill_round; /* above 0: KILL was used */
 };
 
@@ -80,8 +81,8 @@ void guard_tree_is_empty(struct guard_state *guard);
 /* A round of KILL, now. */
 void guard_kill_tree(struct guard_state *guard);
 
-/* The lock is lost, for good: whatever comes now, the command ends. */
-void guard_end_tree(struct guard_state *guard);
+/* The lock is lost, for good, or zkflock was killed: whatever comes now, the command ends. */
+void guard_end_tree(struct guard_state *guard, enum lease_on_lost how);
 
 void guard_timer_due(struct guard_state *guard);
 

@@ -153,6 +153,9 @@ static void take_report(struct keeper *keeper, const struct guard_message *repor
         keeper->lease_over = true;
         keeper->guarded_until = report->lease_end;
         break;
+    case GUARD_CHILDLESS:
+        keeper->childless = true;
+        break;
     case GUARD_EMPTY:
         keeper->tree_empty = true;
         keeper->kill_needed = report->number != 0;

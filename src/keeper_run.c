@@ -112,18 +112,28 @@ static void take_over(struct run *run)
     keeper->guard_dead = true;
 }
 
+/* Under --on-lost warn a loss ends nothing. */
+static bool ends_tree(const struct run *run)
+{
+    return run->reason > ZNODE_GONE || run->keeper->options->on_lost != LEASE_WARN;
+}
+
 static void begin_end(struct run *run)
 {
     struct keeper *keeper = run->keeper;
 
     keeper->lost_at = clock_now();
+    if (!ends_tree(run))
+        run->lingering = false; /* what is left has no lock to wait with */
+    else if (keeper->reentry)
+        reentry_close(keeper->reentry);
     keeper_note_delay(keeper, run->next_proof);
     if (run->sent_end > keeper->guarded_until)
         keeper_note_delay(keeper, run->sent_at);
     if (run->reason == GUARD_DEAD || run->reason == GUARD_MUTE)
         take_over(run);
-    else if (!keeper->lease_over)
-        guard_kill(&keeper->guard);
+    else if (!keeper->lease_over || run->reason == ABANDONED)
+        guard_kill(&keeper->guard, run->reason == ABANDONED);
 }
 
 /* When a guard that is to end the tree is late; CLOCK_NEVER where it need not. */
@@ -226,8 +236,13 @@ static void look_for_trouble(struct run *run)
     if (run->reason == RUNNING)
         return;
     begin_end(run);
-    if (run->keeper->options->on_lost == LEASE_WARN && run->reason <= ZNODE_GONE)
+    if (!ends_tree(run))
         keeper_say_lost(run->keeper, run->reason == ZNODE_GONE);
+}
+
+static size_t users_of(const struct keeper *keeper)
+{
+    return keeper->reentry ? reentry_users(keeper->reentry) : 0;
 }
 
 /* The command has ended, but what it left behind still counts, or still uses its lock. */
@@ -238,8 +253,8 @@ static bool lingers_on(struct run *run)
 
     if (keeper->reentry)
         keeper_serve_reentry(keeper);
-    users = keeper->reentry ? reentry_users(keeper->reentry) : 0;
-    if (users == 0 && (keeper->tree_empty || !keeper->options->tree))
+    users = users_of(keeper);
+    if (users == 0 && (keeper->childless || !keeper->options->tree))
         return false;
     if (!run->lingering && users > 0)
         log_info("%s %s, but %zu zkflock inside it still use %s", keeper->command->argv[0],
@@ -265,12 +280,18 @@ static bool command_over(struct run *run)
      * Beside the command others count, and an end that one of both processes has begun meanwhile
      * is for them too: it is over when the guard says that nothing is left.
      */
-    if ((keeper->lease_over || run->reason != RUNNING) &&
-        (keeper->guard_keeps || keeper->options->tree) && keeper->options->on_lost != LEASE_WARN)
+    if ((keeper->lease_over || run->reason != RUNNING) && ends_tree(run) &&
+        (keeper->guard_keeps || keeper->options->tree))
         run->lingering = true;
     if (run->lingering && run->reason == RUNNING)
         look_for_trouble(run);
     return run->reason == RUNNING ? !lingers_on(run) : !run->lingering;
+}
+
+/* The guard may have told of the latter when it had not yet heard of an end. */
+static bool nothing_left(const struct keeper *keeper)
+{
+    return keeper->tree_empty || (keeper->exited && keeper->childless && users_of(keeper) == 0);
 }
 
 static int64_t next_due(const struct run *run)
@@ -316,7 +337,7 @@ void keeper_run(struct keeper *keeper)
         if (run.reason != RUNNING)
             go_on_ending(&run);
         /* Only now: the guard may have told of the lease's end and of this in one breath. */
-        if (keeper->tree_empty && run.reason != RUNNING)
+        if (run.reason != RUNNING && nothing_left(keeper))
             break;
         if (keeper->hold && keeper->abandoned)
             keeper_release(keeper); /* nobody is left to tell the caller that it has the lock */

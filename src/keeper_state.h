@@ -92,7 +92,8 @@ struct keeper {
     int wait_status;
     int exec_error;
     bool lease_over;
-    bool tree_empty;
+    bool childless;  /* --tree: what the command started has ended; others may use the lock */
+    bool tree_empty; /* after an end, and of those others too */
     bool kill_needed;
     int64_t guarded_until; /* the lease's end as the guard has confirmed it */
 

@@ -138,7 +138,7 @@ struct lock {
     bool settled;
     struct recipe_census settling; /* as it was when the wait began */
     uint32_t squaring;             /* by the step under way */
-    uint32_t squared;              /* since the wait ended */
+    uint32_t squared;              /* since the wait ended, or perhaps */
 
     int64_t proof_sent; /* when the last write that names the own znode was sent */
     bool waited;        /* since the create, which then is no proof any more */

@@ -215,33 +215,50 @@ static struct lookup **start_all(struct servers *servers, char **failures)
     return lookups;
 }
 
-/* With an address in hand, half of the time is left for finding out who answers there. */
-static int64_t patience(const struct servers *servers, int64_t begun_at, int64_t deadline)
+/* Takes what is found until then; returns whether it was not stopped. */
+static bool take_until(struct servers *servers, struct lookup **lookups, int64_t until, int stop_fd,
+                       char **failures)
 {
-    return servers->addresses_len == 0 ? deadline : begun_at + (deadline - begun_at) / 2;
-}
-
-/* Returns whether it was not stopped. */
-static bool finish_all(struct servers *servers, struct lookup *const *lookups, int64_t deadline,
-                       int stop_fd, char **failures)
-{
-    int64_t begun_at = clock_now();
-
     for (size_t i = 0; i < servers->hosts_len; i++) {
         const struct host *host = &servers->hosts[i];
 
         if (!lookups[i])
             continue;
 
-        int error =
-            take_found(servers, host, lookups[i], patience(servers, begun_at, deadline), stop_fd);
+        int error = take_found(servers, host, lookups[i], until, stop_fd);
 
         if (error == EAI_SYSTEM && errno == EINTR)
             return false;
+        if (error == EAI_SYSTEM && errno == ETIMEDOUT)
+            continue;
         if (error)
             note_failure(failures, host,
                          error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
+        lookup_release(lookups[i]);
+        lookups[i] = NULL;
     }
+    return true;
+}
+
+/*
+ * Half of the time is for all names; later the first address is enough, so that some time is left
+ * for finding out who answers there.  Returns whether it was not stopped.
+ */
+static bool take_all(struct servers *servers, struct lookup **lookups, int64_t deadline,
+                     int stop_fd, char **failures)
+{
+    const int64_t begun_at = clock_now();
+    const int64_t slice = (deadline - begun_at) / 8;
+
+    for (int i = 4; i <= 8; i++) {
+        if (!take_until(servers, lookups, begun_at + i * slice, stop_fd, failures))
+            return false;
+        if (servers->addresses_len > 0)
+            break;
+    }
+    for (size_t i = 0; i < servers->hosts_len; i++)
+        if (lookups[i])
+            note_failure(failures, &servers->hosts[i], strerror(ETIMEDOUT));
     return true;
 }
 
@@ -254,7 +271,7 @@ int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char
     *fault = NULL;
     forget_addresses(servers);
     lookups = start_all(servers, &failures);
-    finished = finish_all(servers, lookups, deadline, stop_fd, &failures);
+    finished = take_all(servers, lookups, deadline, stop_fd, &failures);
     for (size_t i = 0; i < servers->hosts_len; i++)
         if (lookups[i])
             lookup_release(lookups[i]);

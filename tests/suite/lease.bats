@@ -224,6 +224,20 @@ watched() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq 1 ]; }
   close_path
 }
 
+@test "--on-lost warn: what uses the lock when the command has ended is not waited for any more" {
+  open_path
+  ZKFLOCK_SERVERS=$VIA guarded --on-lost warn "$LOCK" sh -c '
+    (zkflock "$0" sh -c "touch in; until [ -e go ]; do sleep 0.02; done") &
+    until [ -e in ]; do sleep 0.02; done; exit 3' "$LOCK"
+  eventually contains log "still use $LOCK"
+  kill -STOP "$path_pid"
+  ends_with 3 "$keeper"
+  assert contains log "goes on without it"
+  touch go
+  close_path
+}
+
+
 @test "--lock-delay 0 waits for nobody who vanished, and leaves the count to others" {
   guarded "$LOCK" sleep 1000
   crash "$keeper"

@@ -251,3 +251,15 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   ends_with 70 "$holder"
   assert gone "$(cat in)"
 }
+
+@test "re-entry: --tree: one that does not descend from the command counts when nothing else is left" {
+  background --tree -v "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e in ]; do sleep 0.02; done' 2>log
+  holder=$!
+  eventually test -s held
+  ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'echo $$ >in; exec sleep 1000'
+  eventually contains log "still use $LOCK"
+  refute gone "$(cat in)"
+  kill -KILL "$(children "$holder" lock-guard)"
+  ends_with 70 "$holder"
+  assert gone "$(cat in)"
+}
