@@ -40,14 +40,6 @@ static bool has_effect_on_one_lock(enum action action)
            action == ACTION_REMOVE;
 }
 
-/* To do less than was asked for is no answer; what a file says of a command is not meant. */
-static bool asked_with(const struct options *options)
-{
-    const struct setting *with = settings_find(&options->settings, OPT_WITH, options->name);
-
-    return with && with->level == SETTINGS_COMMAND_LINE;
-}
-
 int action_check(const struct options *options)
 {
     enum action action = options->action;
@@ -65,7 +57,8 @@ int action_check(const struct options *options)
         return goes_with("--names", "--list");
     if (options->yes && action != ACTION_REVOKE && action != ACTION_BREAK)
         return goes_with("--yes", "--revoke and --break");
-    if (has_effect_on_one_lock(action) && asked_with(options)) {
+    /* To do less than was asked for is no answer; what a file says of a command is not meant. */
+    if (has_effect_on_one_lock(action) && options_typed(options, OPT_WITH)) {
         log_error("%s takes one LOCK, and no --with", action_name(options));
         return EXITCODE_USAGE;
     }

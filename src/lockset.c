@@ -136,12 +136,10 @@ void lockset_handle(struct lockset *set, const struct session_event *event)
 /* Proofs that were answered too late to be fresh are asked for again. */
 static int64_t refresh_tick(struct lockset *set)
 {
-    int64_t due = set->refreshed_at + REFRESH_AGAIN;
-
-    if (!set->refreshing || clock_now() < due)
-        return set->refreshing ? due : CLOCK_NEVER;
-    set->refreshing = false;
-    advance(set);
+    if (set->refreshing && clock_now() >= set->refreshed_at + REFRESH_AGAIN) {
+        set->refreshing = false;
+        advance(set);
+    }
     return set->refreshing ? set->refreshed_at + REFRESH_AGAIN : CLOCK_NEVER;
 }
 

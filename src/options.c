@@ -349,11 +349,16 @@ char *options_path(const struct options *options, const char *name)
     return together_path(&options->settings, name);
 }
 
+const struct setting *options_typed(const struct options *options, int choice)
+{
+    const struct setting *setting = settings_find(&options->settings, choice, options->name);
+
+    return setting && setting->level == SETTINGS_COMMAND_LINE ? setting : NULL;
+}
+
 int64_t options_asked_wait(const struct options *options, int64_t otherwise)
 {
-    const struct setting *wait = settings_find(&options->settings, 'w', options->name);
-
-    return wait && wait->level == SETTINGS_COMMAND_LINE ? options->wait : otherwise;
+    return options_typed(options, 'w') ? options->wait : otherwise;
 }
 
 void options_release(struct options *options)

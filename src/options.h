@@ -76,6 +76,12 @@ int options_parse(struct options *options, int argc, char **argv, bool *done);
 char *options_path(const struct options *options, const char *name);
 
 /*
+ * The setting of the command line that counts for a choice, as of settings_choice(); NULL if there
+ * is none, or only one of the environment or a file.
+ */
+const struct setting *options_typed(const struct options *options, int choice);
+
+/*
  * The time of -w or -n, where it stands on the command line; else otherwise.  For what is not a
  * run: what the config files say is meant for those.
  */

@@ -32,17 +32,11 @@ static bool ask(int fd, void *context)
     return wanted->answer == REENTRY_UNLOCKED || wanted->answer == REENTRY_IN_USE;
 }
 
-/* What an environment or a file says of servers need not be what it was when the lock was taken. */
-static const char *asked_servers(const struct options *options)
-{
-    const struct setting *setting = settings_find(&options->settings, 'z', options->name);
-
-    return setting && setting->level == SETTINGS_COMMAND_LINE ? setting->text : "";
-}
-
 int unlock(const struct options *options)
 {
-    struct wanted wanted = {.path = options->lock, .servers = asked_servers(options)};
+    /* What others than -z say of servers need not be what it was when the lock was taken. */
+    const struct setting *servers = options_typed(options, 'z');
+    struct wanted wanted = {.path = options->lock, .servers = servers ? servers->text : ""};
     const char *whom = options->hold_for ? "that process" : "this script";
 
     if (!holds_find(options->hold_for, ask, &wanted)) {
