@@ -32,10 +32,11 @@ char *contact_silence(struct session *session, const struct servers *servers, in
 
 int64_t contact_deadline(const struct session *session, int64_t patience, int64_t joining_since)
 {
+    bool joining = joining_since != CLOCK_NEVER;
     int64_t timeout = session_timeout_ms(session) * CLOCK_MS;
 
-    if (!session_connected(session))
-        return clock_add(session_disconnected_since(session),
-                         patience > timeout ? patience : timeout);
-    return clock_add(joining_since, patience);
+    if (session_connected(session))
+        return clock_add(joining_since, patience);
+    return clock_add(session_disconnected_since(session),
+                     joining || patience > timeout ? patience : timeout);
 }

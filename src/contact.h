@@ -16,9 +16,11 @@ char *contact_unreachable(struct session *session, const struct servers *servers
 char *contact_silence(struct session *session, const struct servers *servers, int64_t patience);
 
 /*
- * Until when the ensemble has to say something: contact that does not come back within patience,
- * ns, or the session timeout if that is longer, and a join that is not answered within patience,
- * end the wait.  joining_since is CLOCK_NEVER while no join is under way.
+ * Until when the ensemble has to say something, with patience in ns.  While a join is under way,
+ * which has nothing to lose, it has to answer, or contact to come back, within patience; later,
+ * when joining_since is CLOCK_NEVER, contact may also take the session timeout to come back, since
+ * the place in the queue is kept for so long.  The timeout is the server's word: what only says
+ * that it is a server may name weeks.
  */
 int64_t contact_deadline(const struct session *session, int64_t patience, int64_t joining_since);
 

@@ -38,7 +38,9 @@ static bool out_of_contact(struct keeper *keeper)
     if (session_connected(keeper->session))
         return keeper_unreachable(keeper, "no answer from %s for %s while joining the queue",
                                   servers, clock_format(keeper->options->connect_timeout, span));
-    return keeper_unreachable(keeper, "lost contact with %s while waiting", servers);
+    return keeper_unreachable(keeper, "lost contact with %s while %s", servers,
+                              lockset_phase(keeper->locks) == LOCK_JOINING ? "joining the queue"
+                                                                           : "waiting");
 }
 
 /* It would be waiting for itself, for ever. */

@@ -177,30 +177,41 @@ def processes_left() -> list[str]:
     return left
 
 
-def disagreements(cluster: Cluster) -> None:
-    """Z: servers that lost something committed, which zkflock takes for granted that they do not.
+def disagreements(cluster: Cluster, queues: list[str]) -> dict[str, str]:
+    """The queues of which the servers, each behind all that was committed, show different children.
 
-    It may explain the rest, as one who waits for ever for a znode that its own server alone has.
+    A server that joins twice in a row may lose what was committed in between, for good, and goes
+    on serving (ZOOKEEPER-4785, ZOOKEEPER-5010).  No client can bring that about, nor mend it: it is
+    told, and may explain the rest, as one who waits for a znode that only its own server has.
     """
-    queues = [queue for lock in cluster.locks for queue in lock.queues()]
     shown = {name: zookeeper.shown_by(cluster.servers.address(name), queues) for name in NAMES}
+    different = {}
     for queue in queues:
         views = {name: view.get(queue) for name, view in shown.items()}
         if len({str(view) for view in views.values()}) > 1:
-            cluster.book.violation("Z", f"the servers have different children of {queue}: {views}")
+            different[queue] = str(views)
+    return different
 
 
 def leftovers(cluster: Cluster) -> None:
     """L: when everybody has gone, so has everything."""
+    book = cluster.book
     if not until(lambda: not processes_left(), 5, 0.1):
-        cluster.book.violation("L", f"processes are left: {', '.join(processes_left())}")
+        book.violation("L", f"processes are left: {', '.join(processes_left())}")
+    left = {}
     for lock in cluster.locks:
         for queue in lock.queues():
-            def empty(path: str = queue) -> bool:
-                return not cluster.zookeeper.contenders(path)
-            if not until(empty, EXPIRY + SLACK, 0.1):
-                cluster.book.violation("L", f"znodes are left in {queue}: "
-                                            f"{cluster.zookeeper.contenders(queue)}", lock=lock)
+            def contenders(path: str = queue) -> list[str]:
+                return cluster.zookeeper.contenders(path)
+            if not until(lambda: not contenders(), EXPIRY + SLACK, 0.1):
+                left[queue] = lock
+    different = disagreements(cluster, [q for lock in cluster.locks for q in lock.queues()])
+    for queue, views in different.items():
+        book.server_faults.append(f"they show different children of {queue}: {views}")
+    for queue, lock in left.items():
+        if queue not in different:
+            book.violation("L", f"znodes are left in {queue}: "
+                                f"{cluster.zookeeper.contenders(queue)}", lock=lock)
 
 
 def judge(cluster: Cluster) -> Verdict:

@@ -3,6 +3,7 @@ import itertools
 import os
 import re
 import select
+import signal
 import subprocess
 import threading
 from typing import Optional, Sequence
@@ -38,6 +39,8 @@ class Run:
         self.who = f"{host.name}-{next(_numbers)}"
         self.host = host
         self.lock = lock
+        self.manner = manner
+        self.told_to_end = False
         self.errors = f"{tools.directory}/{self.who}.err"
         self.empty_at: Optional[float] = None
         variants = [*manner.variants, *variants]
@@ -108,6 +111,7 @@ class Run:
         if self.process.poll() is not None:
             return False
         os.kill(self.pid, number)
+        self.told_to_end |= number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
         return True
 
     # ---- what became of it ----
@@ -121,6 +125,10 @@ class Run:
     def ended(self) -> bool:
         turn = self.turn()
         return turn is not None and turn.end is not None
+
+    def may_be_cut_short(self) -> bool:
+        """Its command had ended well; what that left behind, the payload in it, got the signal."""
+        return self.manner.behind and self.told_to_end
 
     def node(self) -> str:
         """Its znode, as -v tells."""
