@@ -99,17 +99,20 @@ static bool leads_to_a_network(int fd)
            (own.ss_family == AF_INET || own.ss_family == AF_INET6);
 }
 
-void failover_cut(const struct failover *failover)
+bool failover_cut(const struct failover *failover)
 {
+    bool cut = false;
+
     for (int fd = 0; fd < failover->fds; fd++) {
         int duplicate = is_foreign(failover, fd) ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
         if (duplicate < 0)
             continue;
         if (leads_to_a_network(duplicate))
-            shutdown(duplicate, SHUT_RDWR);
+            cut |= shutdown(duplicate, SHUT_RDWR) == 0;
         close(duplicate);
     }
+    return cut;
 }
 
 int64_t failover_watch_handshake(struct failover *failover, zhandle_t *handle,

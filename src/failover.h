@@ -8,6 +8,7 @@
 #ifndef ZKFLOCK_FAILOVER_H
 #define ZKFLOCK_FAILOVER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <zookeeper/zookeeper.h>
@@ -42,8 +43,8 @@ int64_t failover_watch_handshake(struct failover *failover, zhandle_t *handle,
 /* There is contact again. */
 void failover_connected(struct failover *failover);
 
-/* Breaks off whatever connection there is, or is being made. */
-void failover_cut(const struct failover *failover);
+/* Breaks off whatever connection there is, or is being made; false if there is none. */
+bool failover_cut(const struct failover *failover);
 
 /*
  * Leaves the server if the oldest request without an answer was sent longer ago than patience

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <netdb.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -22,6 +23,9 @@
  * servers is given twice the time of the one before: a loaded ensemble is not a dead one.
  */
 #define FIRST_PATIENCE (700 * CLOCK_MS)
+
+/* Within this the library's thread has a connection under way, unless it rests after a failure. */
+#define FIRST_MOMENT (100 * CLOCK_MS)
 
 bool session_rc_unknown(int rc)
 {
@@ -222,12 +226,16 @@ bool session_alive(const struct session *session)
 
 /*
  * The library sends what is queued as soon as it reads that the session is made.  On a connection
- * that is shut down it may still read that, but sends nothing.
+ * that is shut down it may still read that, but sends nothing, and then drops what is queued.  In
+ * its first moment its thread has no connection yet that could be shut down, and makes one at once.
  */
 bool session_withhold(struct session *session)
 {
-    if (!session_alive(session))
-        failover_cut(&session->failover);
+    int64_t deadline = clock_now() + FIRST_MOMENT;
+
+    while (session->oldest && !session_alive(session) && !failover_cut(&session->failover) &&
+           clock_now() < deadline)
+        poll(NULL, 0, 1);
     return session_alive(session);
 }
 
