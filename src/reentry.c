@@ -37,6 +37,7 @@ struct reentry {
     char name[REENTRY_NAME_SIZE];
     const char *unlockable; /* NULL: nobody may ask for that */
     bool closed;
+    bool crowded; /* somebody may stand at the listener */
     struct guest *guests;
     size_t users;
 };
@@ -51,9 +52,11 @@ static void make_name(char name[REENTRY_NAME_SIZE])
         sprintf(name + 2 * i, "%02x", bytes[i]);
 }
 
-static bool watch(const struct reentry *reentry, int fd, void *what)
+/* guest: NULL for the listener, which is told of once for each that comes. */
+static bool watch(const struct reentry *reentry, int fd, struct guest *guest)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
+    struct epoll_event event = {.events = guest ? EPOLLIN : EPOLLIN | EPOLLET,
+                                .data.ptr = guest};
 
     return epoll_ctl(reentry->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
@@ -112,13 +115,10 @@ static void see_off(struct reentry *reentry, struct guest *guest)
     free(guest);
 }
 
-static void welcome(struct reentry *reentry)
+static void welcome(struct reentry *reentry, int fd)
 {
-    int fd = wire_accept(reentry->listener);
     struct guest *guest;
 
-    if (fd < 0)
-        return;
     if (reentry->users >= USERS_MAX) {
         close(fd);
         return;
@@ -129,6 +129,19 @@ static void welcome(struct reentry *reentry)
     reentry->guests = guest;
     if (!watch(reentry, fd, guest))
         see_off(reentry, guest);
+}
+
+/* Whoever is left for want of descriptors is let in when somebody else goes. */
+static void welcome_all(struct reentry *reentry)
+{
+    int fd;
+
+    do {
+        fd = wire_accept(reentry->listener);
+        if (fd >= 0)
+            welcome(reentry, fd);
+    } while (fd >= 0 || errno == EPERM || errno == ECONNABORTED);
+    reentry->crowded = errno != EAGAIN;
 }
 
 /* Exclusive ones may be used as one likes, shared ones shared, permits as permits. */
@@ -194,8 +207,10 @@ void reentry_serve(struct reentry *reentry)
         if (events[i].data.ptr)
             listen_to(reentry, events[i].data.ptr);
         else
-            welcome(reentry);
+            reentry->crowded = true;
     }
+    if (reentry->crowded)
+        welcome_all(reentry);
 }
 
 void reentry_answer(struct reentry *reentry, const char *node, int64_t token)

@@ -196,12 +196,15 @@ static void drop(size_t i)
     outsiders[i] = outsiders[--outsiders_len];
 }
 
-static void remember(pid_t pid, int pidfd, bool borrowed)
+static void forget_ended(void)
 {
     for (size_t i = outsiders_len; i > 0; i--)
         if (has_ended(&outsiders[i - 1]))
             drop(i - 1);
+}
 
+static void remember(pid_t pid, int pidfd, bool borrowed)
+{
     struct outsider *longer = reallocarray(outsiders, outsiders_len + 1, sizeof(outsiders[0]));
 
     if (!longer)
@@ -235,7 +238,15 @@ void tree_spare_session(void)
     spares_session = true;
 }
 
-/* What descends from an outsider that lives: the number of one that has ended may be another's. */
+static bool is_spared(pid_t pid)
+{
+    return spares_session && getsid(pid) == getsid(0);
+}
+
+/*
+ * What descends from an outsider that lives: the number of one that has ended may be another's.
+ * Those whom no descriptor is to be had for stay unknown.
+ */
 static void find_outsiders(struct tree *tree)
 {
     tree->root = 0;
@@ -248,21 +259,26 @@ static void find_outsiders(struct tree *tree)
             process->ours = process->known = true;
     }
     mark_descendants(tree);
+    tree_reserve(); /* they may take all the rest */
     for (size_t i = 0; i < tree->count; i++) {
-        pid_t pid = tree->list[i].pid;
+        struct process *process = &tree->list[i];
+        pid_t pid = process->pid;
 
-        if (!tree->list[i].ours || tree->list[i].known ||
-            (spares_session && getsid(pid) == getsid(0)))
+        if (!process->ours || process->known || is_spared(pid))
             continue;
 
         int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 
+        if (pidfd < 0)
+            continue;
         /* As in send_signal(). */
-        if (pidfd >= 0 && is_member(tree, tree_parent(pid)))
+        process->known = is_member(tree, tree_parent(pid));
+        if (process->known)
             remember(pid, pidfd, false);
-        else if (pidfd >= 0)
+        else
             close(pidfd);
     }
+    release_reserve();
 }
 
 static size_t signal_outsiders(struct tree *tree, int signal)
@@ -272,6 +288,14 @@ static size_t signal_outsiders(struct tree *tree, int signal)
     if (outsiders_len == 0)
         return 0;
     find_outsiders(tree);
+    /* First those who are found through their parents only. */
+    for (size_t i = 0; i < tree->count; i++) {
+        const struct process *process = &tree->list[i];
+
+        if (process->ours && !process->known && !is_spared(process->pid) &&
+            is_member(tree, tree_parent(process->pid)))
+            sent += kill(process->pid, signal) == 0;
+    }
     for (size_t i = 0; i < outsiders_len; i++)
         sent += syscall(SYS_pidfd_send_signal, outsiders[i].pidfd, signal, NULL, 0) == 0;
     return sent;
@@ -291,6 +315,7 @@ bool tree_outsiders_gone(void)
 
     if (outsiders_len == 0)
         return true;
+    forget_ended();
     release_reserve();
     tree.list = list_processes(&tree.count);
     find_outsiders(&tree);
@@ -315,6 +340,7 @@ size_t tree_signal(int signal, pid_t child)
     struct tree tree = {.root = getpid()};
     size_t sent = 0;
 
+    forget_ended();
     release_reserve();
     tree.list = list_processes(&tree.count);
     mark_descendants(&tree);

@@ -306,6 +306,26 @@ EOF
   assert grep -q "process $script was sent SIGTERM, then killed" log
 }
 
+@test "--hold: what the script has started is ended, be it more than there are descriptors for" {
+  export LOCK
+  script bash <<'EOF'
+ulimit -n 40
+zkflock --hold --lease 5 "$LOCK" 2>log
+trap '' TERM
+for _ in {1..70}; do
+  (trap - TERM; exec sleep 1000) & echo $! >>children
+done
+touch held
+exec sleep 1000
+EOF
+  eventually test -e held
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 137 "$script"
+  while read -r child; do
+    eventually gone "$child"
+  done <children
+}
+
 @test "--hold: what ignores TERM is ended with all that it starts afterwards, the script itself long gone" {
   export LOCK
   script bash <<'EOF'
