@@ -217,6 +217,8 @@ static int step_in(const struct options *options, bool by_force)
 end:
     admin_end(&visit.admin);
     view_release(&visit.view);
+    for (size_t i = 0; i < visit.len; i++)
+        break_holder_end(&visit.holders[i]);
     free(visit.holders);
     if (visit.terminal >= 0)
         close(visit.terminal);

@@ -5,46 +5,59 @@
 #include "clock.h"
 #include "exitcode.h"
 #include "revocation.h"
+#include "xalloc.h"
 
+/* Two for each: what is done with it, and the reading of its parent. */
 static int tag_of(const struct visit *visit, const struct holder *holder)
 {
-    return (int)(holder - visit->holders);
+    return 2 * (int)(holder - visit->holders);
 }
 
 static void read_it(struct visit *visit, struct holder *holder, enum stage stage)
 {
     holder->stage = stage;
     holder->again = false;
+    if (stage == READING)
+        session_get(visit->admin.session, tag_of(visit, holder) + 1, holder->parent,
+                    SESSION_NO_WATCH);
     session_get(visit->admin.session, tag_of(visit, holder), holder->shown->path,
                 stage == WATCHING ? SESSION_SET_WATCH : SESSION_NO_WATCH);
 }
 
 void break_holder_begin(struct visit *visit, struct holder *holder)
 {
+    const char *path = holder->shown->path;
+
+    holder->parent = xstrndup(path, (size_t)(strrchr(path, '/') - path));
     read_it(visit, holder, READING);
 }
 
+void break_holder_end(struct holder *holder)
+{
+    free(holder->parent);
+}
+
 /*
- * A name may be taken by another znode between this and the read before only where it carries no
- * GUID, and then it hardly has the same version.
+ * Where a name carries no GUID, as of an unfair holder, the next one's znode may have it, and the
+ * same version, since the read before.  But whoever gave the lock back has counted itself out in
+ * the parent.
  */
 static void act(struct visit *visit, struct holder *holder, const struct session_event *event)
 {
-    struct session *session = visit->admin.session;
     const char *path = holder->shown->path;
+    char *text = NULL;
+    zoo_op_t ops[2];
 
     holder->stage = ACTING;
+    zoo_check_op_init(&ops[0], holder->parent, holder->parent_version);
     if (visit->by_force) {
-        zoo_op_t op;
-
-        zoo_delete_op_init(&op, path, event->stat.version);
-        session_multi(session, tag_of(visit, holder), &op, 1);
+        zoo_delete_op_init(&ops[1], path, event->stat.version);
     } else {
-        char *text = revocation_encode(event->data, event->data_len);
-
-        session_set(session, tag_of(visit, holder), path, text, event->stat.version);
-        free(text);
+        text = revocation_encode(event->data, event->data_len, holder->shown->since_ms);
+        zoo_set_op_init(&ops[1], path, text, (int)strlen(text), event->stat.version, NULL);
     }
+    session_multi(visit->admin.session, tag_of(visit, holder), ops, 2);
+    free(text);
 }
 
 static void tell_gone(const struct visit *visit, const struct holder *holder)
@@ -96,9 +109,13 @@ static bool refused(struct visit *visit, const struct holder *holder, int rc)
 /* Returns whether to go on. */
 static bool take_reply(struct visit *visit, const struct session_event *event)
 {
-    struct holder *holder = &visit->holders[event->tag];
+    struct holder *holder = &visit->holders[event->tag / 2];
     bool was_read = holder->stage != ACTING;
 
+    if (event->tag % 2) { /* ahead of its own znode; without permission it is not looked at */
+        holder->parent_version = event->rc == ZOK ? event->stat.version : -1;
+        return true;
+    }
     if (session_rc_unknown(event->rc)) {
         holder->again = true;
         holder->hit |= visit->by_force && !was_read; /* perhaps: it is told if it is gone */

@@ -4,8 +4,9 @@
  *     break.c          shows the holders, asks, and sees all of it through
  *     break_holder.c   deals with each holder on its own:
  *
- *   READING   its znode is read: is it still the one that was shown, and at which version
- *   ACTING    it is written to, or deleted, at that version
+ *   READING   its znode is read, and the one it stands in: is it still the one that was shown, and
+ *             at which version
+ *   ACTING    it is written to, or deleted, at these versions
  *   WATCHING  --revoke: a watch is being set
  *   AWAITED   the watch will fire
  *   DONE      it is gone; or, with --revoke -n, it has been asked
@@ -28,6 +29,8 @@ enum stage { READING, ACTING, WATCHING, AWAITED, DONE };
 struct holder {
     const struct view_contender *shown;
     char who[DESCRIBE_SIZE];
+    char *parent; /* the path of the znode it stands in */
+    int32_t parent_version;
     enum stage stage;
     bool again; /* the answer was lost */
     bool hit;   /* it was asked, or its znode deleted, by this process, as far as is known */
@@ -47,8 +50,9 @@ struct visit {
 
 /* ---- break_holder.c ---- */
 
-/* Begins with a holder. */
+/* Begins with a holder, and frees what that has taken. */
 void break_holder_begin(struct visit *visit, struct holder *holder);
+void break_holder_end(struct holder *holder);
 
 /* Takes an event of the session; returns false, with the status, after a message. */
 bool break_holder_handle(struct visit *visit, const struct session_event *event);

@@ -159,13 +159,12 @@ static void take_line(struct reader *reader, char *line)
     }
 }
 
-/* One line, without its end: 1; 0 at the end of the file; -1 after a sentence or with errno. */
+/* One line, without its end: 1; 0 at the end of the file; -1 after a sentence. */
 static int read_line(FILE *in, char line[LINE_SIZE])
 {
     size_t len = 0;
     int c;
 
-    errno = 0;
     while ((c = getc(in)) != EOF && c != '\n') {
         if (c == '\0') {
             log_error("this line holds a NUL byte");
@@ -177,8 +176,10 @@ static int read_line(FILE *in, char line[LINE_SIZE])
         }
         line[len++] = (char)c;
     }
-    if (ferror(in))
+    if (ferror(in)) {
+        log_error("this line cannot be read: %s", strerror(errno));
         return -1;
+    }
     if (len && line[len - 1] == '\r')
         len--;
     line[len] = '\0';

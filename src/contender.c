@@ -205,6 +205,8 @@ static void take_pair(const char *key, const char *value, struct contender *cont
         terms->no_delay = strcmp(value, "0") == 0;
     } else if (strcmp(key, "settling") == 0) {
         terms->settling_ms = milliseconds(value);
+    } else if (strcmp(key, "held_ms") == 0) {
+        take_number(value, &contender->held_ms);
     } else if (strcmp(key, "permits") == 0) {
         take_number(value, &number);
         terms->permits = number > 0 && number <= INT32_MAX ? (int32_t)number : 0;
@@ -265,4 +267,12 @@ void contender_decode(const char *data, size_t len, struct contender *contender)
     line = find_line(data, len, 2, &line_len);
     if (line)
         take_pairs(line, line_len, contender);
+}
+
+/* Who had to wait wrote when it got the lock; who had not never writes again. */
+int64_t contender_held_since(const struct contender *contender, int64_t ctime, int64_t mtime)
+{
+    if (contender->held_ms >= ctime && contender->held_ms <= mtime)
+        return contender->held_ms;
+    return contender->held ? mtime : ctime;
 }

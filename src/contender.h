@@ -13,6 +13,7 @@
  *     permits=N       of a semaphore: how many there are
  *     lease=NUMBERms  as far as it is known to the contender
  *     settling=NUMBERms  now begins to wait so long for a holder that vanished; left out if not
+ *     held_ms=NUMBER  by the ensemble's clock, added by who asks for the lock: see revocation.h
  *     delay=0         it does not wait for holders that vanished; left out if it does
  *     version=TEXT    of zkflock
  *
@@ -84,11 +85,15 @@ struct contender {
     int64_t pid;
     char command[CONTENDER_WHO_SIZE];
     char since[24];
+    int64_t held_ms;              /* since 1970, by the ensemble's clock; 0: the Stat tells */
     struct contender_terms terms; /* exclusive, where the kind is not told */
     char version[24];
     char address[46]; /* all that another client has written is this, as Curator does */
 };
 
 void contender_decode(const char *data, size_t len, struct contender *contender);
+
+/* Since when it holds the lock, if it does, from these times of its znode, ms since 1970. */
+int64_t contender_held_since(const struct contender *contender, int64_t ctime, int64_t mtime);
 
 #endif

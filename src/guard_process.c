@@ -187,7 +187,7 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
     open_descriptors(&guard);
     tree_reserve();
     if (mandate->caller_fd >= 0) {
-        hold_drop_stdout();
+        hold_drop_output();
         hold_leave_directory();
     }
     if (getppid() != keeper)

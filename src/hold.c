@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,6 +18,11 @@
 #include "log.h"
 #include "reentry.h"
 #include "tree.h"
+
+enum { PIPE_NAME_SIZE = 64 };
+
+/* Found out when the caller was: the guard and the hooks are its, too. */
+static bool stderr_is_awaited;
 
 /* Whether the process has the reading end of that pipe. */
 static bool reads(pid_t pid, const char *pipe)
@@ -45,6 +51,17 @@ static bool reads(pid_t pid, const char *pipe)
     return found;
 }
 
+/* What a pipe is called below /proc; false if the descriptor is none. */
+static bool name_pipe(int fd, char name[PIPE_NAME_SIZE])
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
+        return false;
+    snprintf(name, PIPE_NAME_SIZE, "pipe:[%lu]", (unsigned long)st.st_ino);
+    return true;
+}
+
 /* Whether the two run the same program with the same words, as a shell and its subshell do. */
 static bool look_alike(pid_t a, pid_t b)
 {
@@ -70,19 +87,35 @@ static bool look_alike(pid_t a, pid_t b)
  */
 static pid_t find_caller(void)
 {
-    char pipe[64] = "";
-    struct stat st;
-    pid_t pid = getppid();
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+        char pipe[PIPE_NAME_SIZE];
+        pid_t pid = name_pipe(fd, pipe) ? getppid() : 0;
 
-    if (fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
-        snprintf(pipe, sizeof(pipe), "pipe:[%lu]", (unsigned long)st.st_ino);
-    for (; *pipe; pid = tree_parent(pid)) {
-        if (reads(pid, pipe))
-            return pid;
-        if (!look_alike(pid, tree_parent(pid)))
-            break;
+        while (pid) {
+            if (reads(pid, pipe))
+                return pid;
+            pid = look_alike(pid, tree_parent(pid)) ? tree_parent(pid) : 0;
+        }
     }
     return getppid();
+}
+
+/*
+ * Whether the caller waits for the end of our stderr before it goes on: who reads stdout, as in
+ * $(zkflock --hold LOCK 2>&1), reads that too, or the caller itself does, as what collects all that
+ * a program says.
+ */
+static bool awaits_stderr(pid_t caller)
+{
+    char out[PIPE_NAME_SIZE];
+    char pipe[PIPE_NAME_SIZE];
+    struct ucred maker;
+    socklen_t len = sizeof(maker);
+
+    if (name_pipe(STDERR_FILENO, pipe))
+        return (name_pipe(STDOUT_FILENO, out) && strcmp(out, pipe) == 0) || reads(caller, pipe);
+    return getsockopt(STDERR_FILENO, SOL_SOCKET, SO_PEERCRED, &maker, &len) == 0 &&
+           maker.pid == caller;
 }
 
 /* Though its number may still be there. */
@@ -130,6 +163,7 @@ int hold_start(struct hold *hold, pid_t pid)
         return EXITCODE_NOPERM;
     }
     tree_add_outsider(hold->caller, hold->caller_fd);
+    stderr_is_awaited = awaits_stderr(hold->caller);
     return 0;
 }
 
@@ -145,16 +179,6 @@ static void point_to_null(int fd, int flags)
     dup2(null, fd);
     if (null > STDERR_FILENO)
         close(null);
-}
-
-/* As in $(zkflock --hold LOCK 2>&1), where the shell waits for the end of both. */
-static bool is_one_pipe(int a, int b)
-{
-    struct stat x;
-    struct stat y;
-
-    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && S_ISFIFO(x.st_mode) && x.st_dev == y.st_dev &&
-           x.st_ino == y.st_ino;
 }
 
 void hold_detach(const struct hold *hold, const struct front *front)
@@ -173,9 +197,9 @@ void hold_detach(const struct hold *hold, const struct front *front)
     tree_spare_session();
 }
 
-void hold_drop_stdout(void)
+void hold_drop_output(void)
 {
-    if (is_one_pipe(STDOUT_FILENO, STDERR_FILENO))
+    if (stderr_is_awaited)
         point_to_null(STDERR_FILENO, O_WRONLY);
     point_to_null(STDOUT_FILENO, O_WRONLY);
 }

@@ -153,7 +153,7 @@ static _Noreturn void runner_process(struct hook *hook, int link, const char *lo
     prctl(PR_SET_NAME, RUNNER_NAME);
     arrange_descriptors(link);
     if (hook->command.hold)
-        hold_drop_stdout();
+        hold_drop_output();
     /* Those of a zkflock around this one are not this lock's. */
     unsetenv("ZKFLOCK_NODE");
     unsetenv("ZKFLOCK_TOKEN");

@@ -307,6 +307,11 @@ static bool has_something_to_give_back(const struct keeper *keeper)
     return !keeper->lost || session_connected(keeper->session);
 }
 
+static bool is_given_back(const struct keeper *keeper)
+{
+    return !keeper->locks || lockset_phase(keeper->locks) == LOCK_LEFT;
+}
+
 void keeper_hang_up(struct keeper *keeper)
 {
     keeper_end_reentry(keeper);
@@ -328,10 +333,11 @@ int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
     if (has_something_to_give_back(keeper))
         leave_queue(keeper);
     *times = times_of(keeper);
-    hook_tell(keeper->hook, HOOK_RELEASED);
+    if (is_given_back(keeper))
+        hook_tell(keeper->hook, HOOK_RELEASED);
     guard_dismiss(&keeper->guard);
     if (keeper->reentry)
-        reentry_unlocked(keeper->reentry);
+        reentry_unlocked(keeper->reentry, is_given_back(keeper));
     keeper_hang_up(keeper);
     close(keeper->guard.link);
     if (!keeper->guard_dead) {

@@ -14,7 +14,7 @@ void keeper_announce(struct keeper *keeper)
         !hold_export(options->lock, keeper_node(keeper), keeper_token(keeper),
                      keeper->reentry ? reentry_name(keeper->reentry) : ""))
         status = EXITCODE_OSERR;
-    hold_drop_stdout();
+    hold_drop_output();
     front_release(keeper->front, status);
     keeper->announced = true;
     if (status)

@@ -63,10 +63,13 @@ static bool cannot_tell(struct keeper *keeper)
     enum exitcode status = failure(keeper, &why);
 
     if (!why)
-        log_error("no answer from %s for %s on when the last successful run of %s began",
-                  servers_text(options->servers), clock_format(options->connect_timeout, span),
-                  options->lock);
-    else if (status == EXITCODE_LOST)
+        return keeper_unreachable(
+            keeper, "no answer from %s for %s on when the last successful run of %s began",
+            servers_text(options->servers), clock_format(options->connect_timeout, span),
+            options->lock);
+    if (status == EXITCODE_LOST && keeper->tries_left > 0)
+        return keeper_unreachable(keeper, "%s", why);
+    if (status == EXITCODE_LOST)
         tell_lost(keeper, why);
     else
         log_error("%s", why);
@@ -134,6 +137,11 @@ bool keeper_is_due(struct keeper *keeper)
     return due;
 }
 
+static void tell_not_noted(const char *why)
+{
+    log_warning("the success could not be noted; another host may run it again: %s", why);
+}
+
 void keeper_note_success(struct keeper *keeper)
 {
     int64_t patience = clock_earlier(NOTE_PATIENCE, keeper->options->connect_timeout);
@@ -142,6 +150,10 @@ void keeper_note_success(struct keeper *keeper)
 
     if (!keeper->once || keeper->status != 0)
         return;
+    if (keeper->lost_at) { /* --on-lost warn leaves the status alone */
+        tell_not_noted("the lock was lost");
+        return;
+    }
     keeper_close_reentry(keeper);
 
     int64_t next_proof = first_proof(keeper);
@@ -151,8 +163,7 @@ void keeper_note_success(struct keeper *keeper)
         pump_held(keeper, &next_proof, deadline);
     if (once_phase(keeper->once) != ONCE_NOTED) {
         failure(keeper, &why);
-        log_warning("the success could not be noted; another host may run it again: %s",
-                    why ? why : "no answer from the ensemble");
+        tell_not_noted(why ? why : "no answer from the ensemble");
     }
     forget(keeper);
 }

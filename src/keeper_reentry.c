@@ -61,6 +61,7 @@ bool keeper_enter(struct keeper *keeper, int64_t deadline)
         case REENTRY_UNKNOWN:
         case REENTRY_UNLOCKED:
         case REENTRY_IN_USE:
+        case REENTRY_STUCK:
             break;
         case REENTRY_ENTERED:
             take_entry(keeper, lock, &entry);
@@ -127,7 +128,7 @@ void keeper_serve_reentry(struct keeper *keeper)
         keeper_release(keeper);
         /* One who uses it may be waiting for the one who asks. */
         if (reentry_users(keeper->reentry) > 0)
-            reentry_unlocked(keeper->reentry);
+            reentry_unlocked(keeper->reentry, true);
     }
 }
 

@@ -32,7 +32,7 @@ static bool pause_between_tries(struct keeper *keeper)
 {
     int64_t end = clock_now() + keeper->options->retry_delay;
 
-    if (keeper->locks && session_alive(keeper->session))
+    if (keeper->locks && session_withhold(keeper->session))
         lockset_leave(keeper->locks);
     else
         keeper_hang_up(keeper);
@@ -56,6 +56,7 @@ bool keeper_try_again(struct keeper *keeper)
     plan_free(keeper->items, keeper->items_len);
     keeper->items = plan_new(keeper->options, &keeper->items_len);
     keeper->lease = (struct lease){0};
+    keeper->acquired_at = keeper->ended_at = 0;
     keeper->status = 0;
     keeper->unreachable = false;
     keeper->tries_left--;

@@ -10,6 +10,7 @@
 #include "list_name.h"
 #include "list_parts.h"
 #include "screen.h"
+#include "signals.h"
 #include "text.h"
 #include "xalloc.h"
 
@@ -193,6 +194,7 @@ static int tell_once(const struct list *list, struct survey *survey)
     struct view *views = survey_views(survey, &count);
     int status;
 
+    signals_let_end(true);
     if (list->options->names_only)
         status = tell_names(list->options, views, count);
     else if (list->options->json)
@@ -205,6 +207,7 @@ static int tell_once(const struct list *list, struct survey *survey)
             status = EXITCODE_NOPERM;
         }
     }
+    signals_let_end(false);
     survey_views_free(views, count);
     return status;
 }

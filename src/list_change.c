@@ -84,7 +84,7 @@ static int tell_gone(struct diff *diff)
     for (size_t i = 0; diff->old && i < diff->old->len && status == 0; i++) {
         const struct view_contender *contender = &diff->old->contenders[i];
 
-        if (find(&diff->now_index, contender))
+        if (contender->pending || find(&diff->now_index, contender))
             continue;
         if (diff->vanished) {
             diff->vanished--;
@@ -100,6 +100,11 @@ static int tell_one(const struct diff *diff, const struct view_contender *conten
 {
     const struct view_contender *before = find(&diff->old_index, contender);
 
+    /* It is told of when it is known who that is. */
+    if (contender->pending)
+        return 0;
+    if (before && before->pending)
+        before = NULL;
     if (contender->holds && !(before && before->holds))
         return tell(diff, diff->begin ? CHANGE_HELD : CHANGE_ACQUIRED, contender);
     if (contender->until_ms && !(before && before->until_ms))

@@ -8,6 +8,7 @@
 #include "list_name.h"
 #include "list_parts.h"
 #include "screen.h"
+#include "signals.h"
 #include "text.h"
 #include "xalloc.h"
 
@@ -127,9 +128,12 @@ static int tell(struct watch *watch)
     struct view *views = survey_views(watch->survey, &count);
     int status = 0;
 
-    if (!watch->live)
+    if (!watch->live) {
+        signals_let_end(true);
         status = list_changes(watch->views, watch->count, views, count, take_change,
                               (void *)watch->list);
+        signals_let_end(false);
+    }
     survey_views_free(watch->views, watch->count);
     watch->views = views;
     watch->count = count;

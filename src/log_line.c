@@ -32,6 +32,13 @@ static const char *const event_names[] = {
 
 /* ---- text ---- */
 
+/* Characters that are not seen themselves, but join, hide or turn around others. */
+static bool changes_others(uint32_t c)
+{
+    return c == 0xad || c == 0x61c || c == 0xfeff || (c >= 0x200b && c <= 0x200f) ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c >= 0xe0000;
+}
+
 /* The length of the character that text begins with, 0 if it is none that can be printed. */
 static size_t printable_length(const unsigned char *text)
 {
@@ -46,7 +53,7 @@ static size_t printable_length(const unsigned char *text)
             return 0;
         c = c << 6 | (text[i] & 0x3f);
     }
-    if (c < least[len] || c == 0x7f || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
+    if (c < least[len] || c == 0x7f || (c >= 0xd800 && c < 0xe000) || changes_others(c))
         return 0;
     return len;
 }

@@ -46,13 +46,11 @@ static int run_under_lock(const struct options *options, const struct command *c
 
     if (!keeper)
         return EXITCODE_OSERR;
-    while (!(keeper_connect(keeper) && keeper_acquire(keeper)))
+    while (!(keeper_connect(keeper) && keeper_acquire(keeper) && keeper_is_due(keeper)))
         if (!keeper_try_again(keeper))
             return keeper_give_back(keeper, times);
-    if (keeper_is_due(keeper)) {
-        keeper_run(keeper);
-        keeper_note_success(keeper);
-    }
+    keeper_run(keeper);
+    keeper_note_success(keeper);
     return keeper_give_back(keeper, times);
 }
 

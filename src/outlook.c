@@ -106,8 +106,8 @@ static void take_first(struct outlook *outlook, const struct session_event *even
 
     name_holder(outlook, event);
     contender_decode(event->data, event->data_len, &told);
-    outlook->settles = !told.held && told.terms.settling_ms > 0;
-    outlook->held_since = event->stat.mtime;
+    outlook->settles = told.terms.settling_ms > 0;
+    outlook->held_since = contender_held_since(&told, event->stat.ctime, event->stat.mtime);
     learn(outlook);
 }
 

@@ -55,8 +55,7 @@ static void make_name(char name[REENTRY_NAME_SIZE])
 /* guest: NULL for the listener, which is told of once for each that comes. */
 static bool watch(const struct reentry *reentry, int fd, struct guest *guest)
 {
-    struct epoll_event event = {.events = guest ? EPOLLIN : EPOLLIN | EPOLLET,
-                                .data.ptr = guest};
+    struct epoll_event event = {.events = guest ? EPOLLIN : EPOLLIN | EPOLLET, .data.ptr = guest};
 
     return epoll_ctl(reentry->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
@@ -241,9 +240,11 @@ bool reentry_unlock_wanted(const struct reentry *reentry)
     return false;
 }
 
-void reentry_unlocked(struct reentry *reentry)
+void reentry_unlocked(struct reentry *reentry, bool possible)
 {
-    enum reentry_answer answer = reentry->users > 0 ? REENTRY_IN_USE : REENTRY_UNLOCKED;
+    enum reentry_answer answer = !possible            ? REENTRY_STUCK
+                                 : reentry->users > 0 ? REENTRY_IN_USE
+                                                      : REENTRY_UNLOCKED;
 
     for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
         if (guest->unlocks)

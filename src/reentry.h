@@ -55,11 +55,12 @@ void reentry_answer(struct reentry *reentry, const char *node, int64_t token);
 
 /*
  * Lets others ask for this lock to be given back, NULL: no longer, as nobody need; whether somebody
- * has; and tells them that it is done, or will be when nobody uses it any more.
+ * has; and tells them that it is done, or will be when nobody uses it any more, or that it was not
+ * possible.
  */
 void reentry_allow_unlock(struct reentry *reentry, const char *path);
 bool reentry_unlock_wanted(const struct reentry *reentry);
-void reentry_unlocked(struct reentry *reentry);
+void reentry_unlocked(struct reentry *reentry, bool possible);
 
 /*
  * Nobody is let in any more: the locks are about to be given back.  Who asks is not answered, and
@@ -90,6 +91,7 @@ enum reentry_answer {
     REENTRY_SHARED,  /* it is held shared, and wanted for oneself */
     REENTRY_UNLOCKED,
     REENTRY_IN_USE, /* given back when those who use it have ended */
+    REENTRY_STUCK,  /* could not be given back */
 };
 
 struct reentry_entry {

@@ -16,7 +16,7 @@
 
 static const char *const answers[] = {
     [REENTRY_UNKNOWN] = "unknown",   [REENTRY_ENTERED] = "entered", [REENTRY_SHARED] = "shared",
-    [REENTRY_UNLOCKED] = "unlocked", [REENTRY_IN_USE] = "in-use",
+    [REENTRY_UNLOCKED] = "unlocked", [REENTRY_IN_USE] = "in-use",   [REENTRY_STUCK] = "stuck",
 };
 
 /* ---- sockets ---- */

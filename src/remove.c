@@ -48,7 +48,7 @@ bool remove_refuse_used(struct removal *removal, size_t others, const char *who)
         log_notice("%s is not removed: it is in use, by %s", lock, who);
     else
         log_notice("%s is not removed: %zu are there, the first of them %s", lock, others, who);
-    return remove_stop(removal, EXITCODE_BUSY);
+    return remove_stop(removal, removal->options->conflict_status);
 }
 
 bool remove_refuse_unsettled(struct removal *removal, bool vanished, int64_t lease)
@@ -60,7 +60,7 @@ bool remove_refuse_unsettled(struct removal *removal, bool vanished, int64_t lea
                removal->options->lock,
                vanished ? "a holder vanished" : "it is not known who held it before",
                clock_format(lease, span), lease / CLOCK_S + 1);
-    return remove_stop(removal, EXITCODE_BUSY);
+    return remove_stop(removal, removal->options->conflict_status);
 }
 
 static bool look(struct removal *removal)
@@ -155,11 +155,12 @@ static bool failed(struct removal *removal)
 
     if (!status)
         return remove_stop(removal, admin_silent(&removal->admin)); /* the session expired */
-    if (status == EXITCODE_BUSY)
-        log_notice("%s", why);
-    else
+    if (status != EXITCODE_BUSY) {
         log_error("%s", why);
-    return remove_stop(removal, (int)status);
+        return remove_stop(removal, (int)status);
+    }
+    log_notice("%s", why);
+    return remove_stop(removal, removal->options->conflict_status);
 }
 
 /* Waits until the lock is held; -n and -w limit all of it. */
@@ -251,7 +252,7 @@ static bool remove_all(struct removal *removal)
             return false;
     if (lock_phase(removal->lock) != LOCK_LEFT) {
         log_notice("%s is not removed: what goes with it changes all the time", lock);
-        return remove_stop(removal, EXITCODE_BUSY);
+        return remove_stop(removal, removal->options->conflict_status);
     }
     if (lock_failure(removal->lock, &why))
         return failed(removal);

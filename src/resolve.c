@@ -80,6 +80,18 @@ static int check_path(const struct setting *setting)
     return EXITCODE_USAGE;
 }
 
+/* Whether any lock at all can have its place there. */
+static bool is_lock_below(const char *root, const char *what)
+{
+    const char *fault;
+    char *path = lockname_resolve("x", root, &fault);
+
+    if (!path)
+        log_error("the %s '%.64s' %s", what, root, fault);
+    free(path);
+    return path != NULL;
+}
+
 static int check_root(const struct setting *setting)
 {
     const char *fault = NULL;
@@ -90,7 +102,7 @@ static int check_root(const struct setting *setting)
     else if (setting->text[1] && (fault = lockname_path_fault(setting->text)))
         log_error("the %s '%.64s' %s", setting->name, setting->text, fault);
     else
-        return 0;
+        return is_lock_below(setting->text, setting->name) ? 0 : EXITCODE_USAGE;
     return EXITCODE_USAGE;
 }
 

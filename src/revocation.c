@@ -1,5 +1,7 @@
 #include "revocation.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "xalloc.h"
@@ -9,6 +11,7 @@
 static const char ours[] = "zkflock/1 ";
 static const char revoked[] = "zkflock/1 revoked ";
 static const char revoked_by[] = "revoked by ";
+static const char held[] = " held_ms=";
 
 /* What a zkflock writes is shorter. */
 enum { KEPT_MAX = 4096 };
@@ -29,9 +32,10 @@ static size_t find_revoked_by(const char *data, size_t len)
     return at;
 }
 
-char *revocation_encode(const char *data, size_t len)
+char *revocation_encode(const char *data, size_t len, int64_t held_ms)
 {
     const char *end = memchr(data, '\n', len);
+    char since[40] = "";
     bool shared;
     size_t first_len;
 
@@ -40,9 +44,11 @@ char *revocation_encode(const char *data, size_t len)
     first_len = (size_t)(end - data) + 1;
     shared = memmem(data, first_len, " shared", 7) != NULL;
     len = find_revoked_by(data, len); /* of several the last one counts */
-    return xasprintf("%s%s\n%.*s%s%s%s\n", revoked, shared ? "shared" : "exclusive",
-                     (int)(len - first_len), data + first_len, data[len - 1] == '\n' ? "" : "\n",
-                     revoked_by, contender_self());
+    len -= data[len - 1] == '\n' && len > first_len;
+    if (!memmem(data, len, held, strlen(held)))
+        snprintf(since, sizeof(since), "%s%" PRId64, held, held_ms);
+    return xasprintf("%s%s\n%.*s%s\n%s%s\n", revoked, shared ? "shared" : "exclusive",
+                     (int)(len - first_len), data + first_len, since, revoked_by, contender_self());
 }
 
 bool revocation_decode(const char *data, size_t len, char who[CONTENDER_WHO_SIZE])

@@ -20,9 +20,10 @@
 
 /*
  * The text that asks whoever wrote data, of anybody's making, to give the lock up, in the name of
- * this process.  To be freed.
+ * this process.  held_ms: since when it holds the lock, which the Stat will tell no more.  To be
+ * freed.
  */
-char *revocation_encode(const char *data, size_t len);
+char *revocation_encode(const char *data, size_t len, int64_t held_ms);
 
 /* Whether these bytes, of anybody's making, are such a text; who asks, or empty: see
  * contender_who(). */

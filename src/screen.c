@@ -63,12 +63,10 @@ static void put_text(const char *text)
 void screen_enter(struct screen *screen)
 {
     struct termios raw;
-    pid_t foreground = tcgetpgrp(STDOUT_FILENO);
 
     if (screen->entered)
         return;
-    if (foreground > 0 && foreground != getpgrp())
-        signals_stop_self(SIGTTOU);
+    signals_await_foreground(STDOUT_FILENO);
     screen->has_keys = tcgetattr(STDIN_FILENO, &screen->found) == 0;
     if (screen->has_keys) {
         raw = screen->found;

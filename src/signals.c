@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <termios.h>
 #include <unistd.h>
 
 /* What ends zkflock while it waits, and goes to the command while that runs. */
@@ -109,6 +110,34 @@ void signals_stop_self(int number)
     raise(number);
     sigprocmask(SIG_UNBLOCK, &one, NULL);
     sigprocmask(SIG_BLOCK, &one, NULL);
+}
+
+void signals_await_foreground(int terminal)
+{
+    sigset_t one;
+
+    sigemptyset(&one);
+    sigaddset(&one, SIGTTOU);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    /* Of no effect; but from the background the kernel does not let it through, as often as it is
+     * tried. */
+    tcflow(terminal, TCOON);
+    sigprocmask(SIG_BLOCK, &one, NULL);
+}
+
+void signals_let_end(bool at_once)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
+        struct sigaction action;
+
+        sigaction(ending[i], NULL, &action);
+        if (action.sa_handler != SIG_IGN)
+            sigaddset(&set, ending[i]);
+    }
+    sigprocmask(at_once ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
 }
 
 const char *signals_name(int number, char buf[SIGNALS_NAME_SIZE])

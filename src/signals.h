@@ -43,4 +43,16 @@ const char *signals_name(int number, char buf[SIGNALS_NAME_SIZE]);
 /* Stops this process with that signal, as its default action would; returns when continued. */
 void signals_stop_self(int number);
 
+/*
+ * Stops this process until it is in the foreground of that terminal.  One whose process group is
+ * orphaned, so that nobody could continue it, goes on.
+ */
+void signals_await_foreground(int terminal);
+
+/*
+ * Lets signals that end zkflock do so at once, while it writes to who may not read, or not any
+ * more.
+ */
+void signals_let_end(bool at_once);
+
 #endif

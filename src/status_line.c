@@ -47,10 +47,15 @@ static bool put(const char *text, size_t len)
     return poll(&out, 1, 0) == 1 && write(STDERR_FILENO, text, len) == (ssize_t)len;
 }
 
-/* The bytes of a UTF-8 character behind its first one. */
-static bool continues(char byte)
+/*
+ * How many columns this byte of UTF-8 takes, at the most: characters of three bytes and more may
+ * be wide, and the bytes behind the first one take none.
+ */
+static size_t columns_of(char byte)
 {
-    return ((unsigned char)byte & 0xc0) == 0x80;
+    unsigned char c = (unsigned char)byte;
+
+    return (c & 0xc0) == 0x80 ? 0 : c >= 0xe0 ? 2 : 1;
 }
 
 void status_line_show(const char *text)
@@ -60,8 +65,9 @@ void status_line_show(const char *text)
     size_t len = (size_t)sprintf(line, "\r");
 
     for (const char *p = text; *p && len < TEXT_MAX; p++) {
-        if (!continues(*p) && columns-- == 0)
+        if (columns_of(*p) > columns)
             break;
+        columns -= columns_of(*p);
         if ((unsigned char)*p < ' ' || *p == 0x7f)
             line[len++] = '?';
         else

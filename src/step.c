@@ -37,6 +37,7 @@ static char *own_data(const struct lock *lock, enum contender_state state, int64
     const struct contender_terms terms = {.kind = kinds[lock->terms.kind],
                                           .permits = lock->terms.permits,
                                           .lease_ms = lock->record.lease_ms,
+                                          .no_delay = lock->terms.delay == 0,
                                           .settling_ms = settling_ms};
 
     return contender_encode(state, &terms);

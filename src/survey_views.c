@@ -47,6 +47,8 @@ static void source_of(const struct znode *znode, struct view_source *source)
         *contender = (struct view_contender){.path = xstrdup(child->path)};
         if (child->told)
             contender->told = *child->told;
+        else
+            contender->pending = child->contender && child->pending;
         if (child->told || !child->contender) {
             contender->read = true;
             contender->session = child->stat.ephemeralOwner;

@@ -29,7 +29,8 @@ static bool ask(int fd, void *context)
         return false; /* it has just ended */
     wanted->answer = wire_read_answer(fd, CLOCK_NEVER, &node, &token);
     free(node);
-    return wanted->answer == REENTRY_UNLOCKED || wanted->answer == REENTRY_IN_USE;
+    return wanted->answer == REENTRY_UNLOCKED || wanted->answer == REENTRY_IN_USE ||
+           wanted->answer == REENTRY_STUCK;
 }
 
 int unlock(const struct options *options)
@@ -47,5 +48,10 @@ int unlock(const struct options *options)
     if (wanted.answer == REENTRY_IN_USE)
         log_notice("%s is used by a zkflock inside %s, and given back when that has ended",
                    options->lock, whom);
-    return 0;
+    if (wanted.answer != REENTRY_STUCK)
+        return 0;
+    log_error("no answer from the ensemble: %s could not be given back; it is held for %s no more, "
+              "and comes free when the session expires",
+              options->lock, whom);
+    return EXITCODE_UNREACHABLE;
 }

@@ -77,7 +77,6 @@ static bool will_settle(const struct view_contender *contender, int64_t pzxid)
            contender->czxid == pzxid;
 }
 
-/* A holder that has waited wrote so when it got the lock; one that has not never wrote again. */
 static void find_times(struct view_contender *contender, bool first, bool ready)
 {
     const struct contender_terms *terms = &contender->told.terms;
@@ -86,8 +85,9 @@ static void find_times(struct view_contender *contender, bool first, bool ready)
     if (first && terms->settling_ms)
         contender->until_ms = contender->mtime_ms + terms->settling_ms;
     contender->holds = first && ready && !contender->until_ms;
-    if (contender->holds && contender->told.held)
-        contender->since_ms = contender->mtime_ms;
+    if (contender->holds)
+        contender->since_ms =
+            contender_held_since(&contender->told, contender->ctime_ms, contender->mtime_ms);
 }
 
 static enum contender_kind kind_of(const struct view_contender *contender, bool semaphore)

@@ -20,8 +20,9 @@ enum view_state {
 };
 
 struct view_contender {
-    char *path; /* of the znode */
-    bool read;  /* what follows is known, and not just the name */
+    char *path;   /* of the znode */
+    bool read;    /* what follows is known, and not just the name */
+    bool pending; /* nor is it known yet whether that may be read */
     struct contender told;
     int64_t session;
     int64_t czxid;

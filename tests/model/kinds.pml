@@ -5,8 +5,10 @@
  * READERS     shared locks: who joins is a reader or a writer.  A reader waits for writers before
  *             it only.  It starts after its wait too, whatever else has vanished meanwhile, but
  *             squares only if nobody has left since: nobody ever runs beside a writer.
- * PERMITS=n   a semaphore: n commands may run.  It leaves out the lock under which permits are
- *             taken: all go for them at the same time, which is worse.
+ * PERMITS=n   a semaphore: n commands may run.  The lock under which permits are taken is a turn
+ *             that somebody has, from before the join until its command starts or it is gone.  Who
+ *             waited squares as many as it has waited for, be they others by now, and waits again
+ *             for those who are left, unless there are permits for all of them.
  * UNFAIR      --unfair: who joins is a fair or an unfair one.  An unfair one's znode has always the
  *             same name, so there is one at a time, and it stands before all others.  It may
  *             hold only if the list made behind its create shows nobody else; else it deletes the
@@ -25,6 +27,9 @@
  *   UNFAIR_LISTS_OWN_FIRST  the same, before it backs off; with UNFAIR_ANY_VERSION: after several
  *                           tries it backs off whatever the version
  *   PERMITS_FORGET_VANISHED permits are counted by the znodes that are there
+ *   PERMITS_SQUARE_ALL      all that are found after the wait are squared
+ *   PERMITS_SQUARE_ANEW     a square of unknown outcome is taken for one that was not done
+ *   PERMITS_NO_TURN         permits are taken at the same time
  */
 
 #ifdef READERS
@@ -46,16 +51,60 @@ bool reader[N];
 #endif
 
 #ifdef PERMITS
+byte turn = N; /* nobody's */
+
 #define CHECK_TOGETHER assert(OF_ALL(RUNS, +) <= PERMITS)
-#define MAY_SQUARE (!changed)
 #define IS_ONLY_CHILD true
 #define PREDECESSOR_GONE (CHILDREN <= PERMITS || place[me] == 0)
 #define read_list() skip
+#ifndef PERMITS_NO_TURN
+#define MAY_JOIN (turn == N)
+#define BEGIN_TURN turn = me
+#endif
+#define END_TURN \
+    turn = (turn == me -> N : turn); \
+    settling = 0; \
+    squared = 0; \
+    squaring = 0
+#define SEEN_BY_KIND byte seen_children, settling, squared, squaring
+#define READ_BY_KIND seen_children = CHILDREN; ahead = (seen_children > PERMITS -> 1 : 0)
+#define FORGET_SEEN_BY_KIND seen_children = 0; settling = 0; squared = 0; squaring = 0
+#define STARTS_BESIDE_VANISHED (SEEN_VANISHED > 0)
+
 #ifdef PERMITS_FORGET_VANISHED
 #define ENOUGH_PERMITS true
 #else
 #define ENOUGH_PERMITS (seen_children + SEEN_VANISHED <= PERMITS)
 #endif
+#ifdef PERMITS_SQUARE_ALL
+#define DUE (settled -> SEEN_VANISHED : 0)
+#else
+/* Those of the vanished that were waited for, as many as are left of them. */
+#define WAITED_FOR (settled -> settling - squared : 0)
+#define DUE (WAITED_FOR < SEEN_VANISHED -> WAITED_FOR : SEEN_VANISHED)
+#endif
+#ifdef PERMITS_SQUARE_ANEW
+#define NOTE_SQUARED(count)
+#else
+#define NOTE_SQUARED(count) squared = squared + count
+#endif
+#define CONSIDER \
+    if \
+    :: SEEN_VANISHED == 0 || (ENOUGH_PERMITS && DUE == 0) -> HOLD \
+    :: else -> \
+        if \
+        :: DUE > 0 -> squaring = DUE; NOTE_SQUARED(squaring); proof[me] = L; goto square \
+        :: DUE == 0 -> \
+            REACHED(20, settled); \
+            settled = false; \
+            settling = SEEN_VANISHED; \
+            squared = 0; \
+            SETTLE; \
+            goto settle \
+        fi \
+    fi
+#define SQUARING squaring
+#define SQUARE_REFUSED NOTE_SQUARED(-squaring)
 #endif
 
 #ifdef UNFAIR
@@ -110,26 +159,14 @@ byte watched[N]; /* on the znode of the other: 1; 2: it has gone */
 #endif
 #endif
 
-#if defined(READERS) || defined(PERMITS)
+#ifdef READERS
 /* Whether somebody left since the wait for the vanished began. */
 #define NOTE_CHANGE \
     changed = changed || (settled && (version != seen_version || departed != seen_departed))
 #define STARTS_BESIDE_VANISHED (settled && changed && SEEN_VANISHED > 0)
-#else
-#define STARTS_BESIDE_VANISHED false
-#endif
-#ifdef READERS
 #define SEEN_BY_KIND bool changed
 #define READ_BY_KIND NOTE_CHANGE
 #define FORGET_SEEN_BY_KIND changed = false
-#endif
-#ifdef PERMITS
-#define SEEN_BY_KIND bool changed; byte seen_children
-#define READ_BY_KIND \
-    NOTE_CHANGE; \
-    seen_children = CHILDREN; \
-    ahead = (seen_children > PERMITS -> 1 : 0)
-#define FORGET_SEEN_BY_KIND changed = false; seen_children = 0
 #endif
 
 /* Exclusive. */
@@ -157,8 +194,19 @@ byte watched[N]; /* on the znode of the other: 1; 2: it has gone */
 #ifndef MARK_IS_EXCLUSIVE
 #define MARK_IS_EXCLUSIVE(node) true
 #endif
-#ifndef ENOUGH_PERMITS
-#define ENOUGH_PERMITS false
+#ifndef STARTS_BESIDE_VANISHED
+#define STARTS_BESIDE_VANISHED false
+#endif
+#ifndef SQUARING
+#define SQUARING SEEN_VANISHED
+#define SQUARE_REFUSED skip
+#endif
+#ifndef MAY_JOIN
+#define MAY_JOIN true
+#define BEGIN_TURN skip
+#endif
+#ifndef END_TURN
+#define END_TURN skip
 #endif
 #ifndef UNFAIR
 #define IS_FAIR true

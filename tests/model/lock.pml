@@ -48,8 +48,8 @@
  * REMOVES: who holds the lock may remove it instead of running a command.
  * FEW_FAULTS leaves out requests and answers that are lost, and --break, to get by with three;
  * NO_FAULTS leaves out processes that die and sessions that expire too, but with HOLDERS_EXPIRE
- * not those of who runs a command.  BREAKS: there is --break all the same.  GONE=n have vanished
- * before.
+ * not those of who runs a command.  BREAKS: there is --break all the same, SQUARES_LOST: squares
+ * are lost, or their answers.  GONE=n have vanished before.
  * REACH=n makes a violation of something that does happen, see REACHED: a model in which too little
  * happens proves nothing.
  */
@@ -141,7 +141,7 @@ hidden byte gap;
  * 14 a hidden command runs while the next one waits for its end, 15 (ADOPT) one vanishes while
  * the lock is adopted, 16 (READERS, PERMITS) a command starts although one vanished that was not
  * waited for, 17 (UNFAIR) an unfair one starts, 18 one backs off, 19 (REMOVES) a lock is removed that
- * may be made again.
+ * may be made again, 20 (PERMITS) one waits a second time, 21 a part of the vanished is squared.
  */
 #define REACHED(n, what) assert(!(REACH == (n) && (what)))
 
@@ -252,7 +252,8 @@ inline start_command()
     REACHED(4, settled);
     REACHED(16, STARTS_BESIDE_VANISHED);
     REACHED(17, !IS_FAIR);
-    REACHED(11, lease[me] < L)
+    REACHED(11, lease[me] < L);
+    END_TURN
 }
 
 /* The version is known after an own square or adoption too. */
@@ -281,9 +282,10 @@ inline start_command()
 #endif
 
 /* First, proven, and the census is read: see count_consider() in src/count.c. */
+#ifndef CONSIDER
 #define CONSIDER \
     if \
-    :: seen_record && (SEEN_VANISHED == 0 || ENOUGH_PERMITS) -> HOLD \
+    :: seen_record && SEEN_VANISHED == 0 -> HOLD \
     :: else -> \
         if \
         :: settled && MAY_SQUARE && seen_record -> proof[me] = L; goto square \
@@ -292,6 +294,7 @@ inline start_command()
         :: !settled -> SETTLE; goto settle \
         fi \
     fi
+#endif
 
 #if defined(NO_LOCK_DELAY)
 #define SETTLE delay[me] = 0
@@ -322,6 +325,11 @@ inline start_command()
 #else
 #define LOST(again) :: atomic { !calm -> goto again }
 #endif
+#ifdef SQUARES_LOST
+#define SQUARE_LOST :: atomic { !calm -> goto SQUARE_AGAIN }
+#else
+#define SQUARE_LOST LOST(SQUARE_AGAIN)
+#endif
 #ifdef NO_FAULTS
 #define KILLED
 #else
@@ -347,8 +355,9 @@ proctype contender(byte me)
     /* Those who are out are alike: it is enough to let the first of them join. */
 end_out:
     atomic {
-        joins > 0 && !calm && FIRST_OUT(me) ->
+        joins > 0 && !calm && FIRST_OUT(me) && MAY_JOIN ->
         out[me] = false;
+        BEGIN_TURN;
         CHOOSE_KIND;
         session[me] = true;
         proof[me] = L
@@ -543,15 +552,20 @@ settle:
 
 square:
     if
-    :: atomic { session[me] && !(OWN_CHECKED && VERSION_CHECKED) -> goto prove_again }
+    :: atomic {
+        session[me] && !(OWN_CHECKED && VERSION_CHECKED) ->
+        SQUARE_REFUSED;
+        goto prove_again
+    }
     :: atomic {
         session[me] && OWN_CHECKED && VERSION_CHECKED ->
-        version = version + SEEN_VANISHED;
-        REACHED(5, SEEN_VANISHED > 1);
+        version = version + SQUARING;
+        REACHED(5, SQUARING > 1);
+        REACHED(21, SQUARING < SEEN_VANISHED);
         REACHED(6, VANISHED > 0);
         CHECK_HIDES_NOTHING
     }
-    LOST(SQUARE_AGAIN)
+    SQUARE_LOST
     EXPIRED
     fi;
 written:
@@ -560,9 +574,10 @@ written:
     :: atomic { unfair[me] -> goto prove_again }
     :: atomic { !unfair[me] -> HOLD }
 #else
-    :: atomic { NOTE_OWN_SETS; HOLD }
+    :: atomic { SQUARING < SEEN_VANISHED -> goto prove_again }
+    :: atomic { SQUARING >= SEEN_VANISHED -> NOTE_OWN_SETS; HOLD }
 #endif
-    LOST(SQUARE_AGAIN)
+    SQUARE_LOST
     KILLED
     fi;
 
@@ -766,6 +781,7 @@ finish:
         end_session(me);
         forget_place();
         FORGET_KIND;
+        END_TURN;
         out[me] = true;
         goto end_out
     }

@@ -253,6 +253,21 @@ EOF
   ends_with 7 "$holder"
 }
 
+@test "--revoke: since when the lock is held is not forgotten" {
+  zkflock "$LOCK" sh -c 'touch first; until [ -e next ]; do sleep 0.02; done' &
+  eventually test -e first
+  LOGNAME=ben wait_in_line log "$LOCK" bash -c "trap '' TERM; touch a.held; until [ -e go ]; do sleep 0.02; done"
+  touch next
+  eventually test -e a.held
+  since=$(zkflock --list --json "$LOCK" | grep '"since"')
+  run -0 step_in --revoke --yes -n "$LOCK"
+  run -0 step_in --revoke --yes -n "$LOCK"
+  zk "$ONE" get "$LOCK/$(zk "$ONE" ls "$LOCK")" | grep -q "revoked exclusive"
+  assert_equal "$(zkflock --list --json "$LOCK" | grep '"since"')" "$since"
+  touch go
+  wait
+}
+
 @test "--break: the holder ends its command with 75, and the next one waits for it" {
   patient "$LOCK" a --lease 4
   wait_in_line log "$LOCK" touch ran

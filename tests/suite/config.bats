@@ -298,6 +298,12 @@ lease = 21s" >home/.config/zkflock/config
     "[lock a]" "path = /a" "[lock b]" "path = /b" "[lock a]" "path = /a"
 }
 
+@test "a file that fails while it is read" {
+  refuses 78 "/proc/self/mem:1: this line cannot be read: Input/output error" \
+    --config /proc/self/mem "$LOCK" touch ran
+  assert_equal "${#lines[@]}" 1
+}
+
 @test "bad values" {
   mistake "file:2: lease takes a time from 1 s to 24 h 0 m, not 'x'" "[zkflock]" "lease = x"
   mistake "file:2: lease takes a time from 1 s to 24 h 0 m, not ''" "[zkflock]" "lease ="
@@ -317,6 +323,7 @@ lease = 21s" >home/.config/zkflock/config
   mistake "file:2: servers: 'h:0' has no valid port: 1 to 65535" "[zkflock]" "servers = h:0"
   mistake "file:2: root takes the path of a znode, such as /locks, not 'x'" "[zkflock]" "root = x"
   mistake "file:2: the root '/x/' ends in a slash" "[zkflock]" "root = /x/"
+  mistake "file:2: the root '/zookeeper' belongs to ZooKeeper itself" "[zkflock]" "root = /zookeeper"
   mistake "file:2: timeout takes a time such as 10, 0.5, 500ms or 5m, not 'x'" "[lock a]" "timeout = x"
   mistake "file:2: kind takes exclusive, shared or unfair, not 'x'" "[lock a]" "kind = x"
   mistake "file:2: permits takes a number from 1 to 1000000, not '0'" "[lock a]" "permits = 0"

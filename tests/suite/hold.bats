@@ -275,6 +275,42 @@ EOF
   zkflock -u --for $$ "$LOCK"
 }
 
+@test "--hold: nor who collects what it says" {
+  cat >collect <<'EOF'
+import os, socket, subprocess, sys
+lock = sys.argv[1]
+def held():
+    return subprocess.run(["zkflock", "--list", "-q", lock]).returncode == 0
+done = subprocess.run(["zkflock", "--hold", "-v", lock], capture_output=True)
+print(done.returncode, b"holding it as" in done.stderr, held())
+subprocess.run(["zkflock", "-u", lock])
+ours, theirs = socket.socketpair()
+subprocess.run(["zkflock", "--hold", "-v", lock], stderr=theirs)
+theirs.close()
+print(b"holding it as" in b"".join(iter(lambda: ours.recv(4096), b"")), held())
+subprocess.run(["zkflock", "-u", lock])
+EOF
+  run -0 timeout 20 python3 collect "$LOCK"
+  assert_output "0 True True
+True True"
+  for shell in bash dash; do
+    run -0 timeout 20 "$shell" -c 'x=$(zkflock --hold -v "$1" 2>&1 >/dev/null); zkflock --list -q "$1"; echo $?
+      y=$(zkflock --hold "$1/b" 2>&1 >/dev/null || exit); zkflock --list -q "$1/b"; echo $?
+      zkflock -u "$1"; zkflock -u "$1/b"' "$shell" "$LOCK"
+    assert_output "0
+0"
+  done
+}
+
+@test "--unlock of a lock that cannot be given back: 69 and a sentence" {
+  open_path
+  zkflock --hold -z "$VIA" --for $$ --session-timeout 4 "$LOCK" 2>log
+  kill -STOP "$path_pid"
+  run -69 timeout 20 zkflock -u --for $$ "$LOCK"
+  assert_output "zkflock: no answer from the ensemble: $LOCK could not be given back; it is held for that process no more, and comes free when the session expires"
+  close_path
+}
+
 @test "--hold: busy, unreachable and interrupted are told as ever, and nothing is left" {
   hold "$LOCK" release
   run -1 zkflock --hold -n "$LOCK"

@@ -261,6 +261,20 @@ EOS
   assert_equal "$(cat log)" ""
 }
 
+@test "released is not told of a lock that could not be given back" {
+  teller
+  open_path
+  background -z "$VIA" --session-timeout 8 --hook ./teller "$LOCK" sh -c 'touch started; until [ -e go ]; do sleep 0.02; done' 2>log
+  keeper=$!
+  eventually test -e started
+  kill -STOP "$path_pid"
+  touch go
+  ends_with 0 "$keeper"
+  assert_equal "$(events)" acquired
+  assert grep -q "could not be given back" log
+  close_path
+}
+
 @test "the guard is killed beside hooks: the command is ended, the lock given back, 70" {
   teller
   background --hook ./teller "$LOCK" sh -c 'touch started; exec sleep 1000' 2>log

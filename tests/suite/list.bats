@@ -83,6 +83,16 @@ free, lease 15s"
   end_all ann.go dan.go eve.go
 }
 
+@test "--list: who does not wait for those who vanished holds the lock, and can be made to give it up" {
+  zk "$ONE" create "$LOCK" ""
+  holder ann --lock-delay 0 "$LOCK"
+  run -0 zkflock --list "$LOCK"
+  assert_line --index 1 --partial "held, exclusive"
+  assert_line --index 3 --regexp "^holds +ann@"
+  run -0 zkflock --revoke --yes "$LOCK"
+  wait
+}
+
 @test "--list: a lock that was handed over is held since then, not since it was asked for" {
   holder ann "$LOCK"
   LOGNAME=ben background "$LOCK" sh -c 'touch ben.held; until [ -e ben.go ]; do sleep 0.02; done'

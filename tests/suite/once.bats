@@ -275,13 +275,39 @@ thaw() { # thaw PID NAME
   for reply in 4 5 6; do
     stalling "$reply" "$LOCK-$reply" touch ran
     assert_equal "$status" 69
-    assert_line --regexp "^zkflock: no answer from 127.0.0.1:[0-9]+ for 1 s on when the last successful run of $LOCK-$reply began\$"
+    assert_line --regexp "^zkflock: no answer from 127.0.0.1:[0-9]+ for 1 s on when the last successful run of $LOCK-$reply began; $LOCK-$reply was not taken\$"
     assert_not_exist ran
   done
   stalling 7 "$LOCK" touch ran
   assert_equal "$status" 0
   assert_line --partial "warning: the success could not be noted; another host may run it again: no answer from the ensemble"
   assert_exist ran
+}
+
+@test "once-per: --retry takes the lock anew where contact was lost before the command" {
+  coproc PROXY { proxy "$ONE" stall 4 3>&-; }
+  proxy_pid=$PROXY_PID
+  read -r -u "${PROXY[0]}" port
+  zkflock "$LOCK" true
+  run -0 zkflock -v -z "127.0.0.1:$port" --connect-timeout 1 --session-timeout 2 --once-per 1h \
+    --retry 5 --retry-delay 100ms "$LOCK" touch ran
+  assert_line --regexp "on when the last successful run of $LOCK began; trying again in 100 ms, 5 tries left$"
+  assert_exist ran
+  eval "exec ${PROXY[1]}>&-"
+  wait "$proxy_pid" || true
+}
+
+@test "once-per: a run whose lock was lost under --on-lost warn does not count" {
+  background --on-lost warn --lease 5 --once-per 1h "$LOCK" sh -c 'touch started; until [ -e go ]; do sleep 0.02; done' 2>log
+  job=$!
+  eventually test -e started
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  eventually contains log "goes on without it"
+  touch go
+  ends_with 0 "$job"
+  assert grep -q "warning: the success could not be noted; another host may run it again: the lock was lost" log
+  run -0 zkflock --once-per 1h "$LOCK" touch again
+  assert_exist again
 }
 
 # Whoever starts first is killed before it has succeeded, the second one after that; both with all

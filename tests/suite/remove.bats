@@ -54,6 +54,16 @@ removal() { timeout 40 zkflock --remove "$@"; }
   run -0 removal "$LOCK"
 }
 
+@test "--remove -E: the status where somebody uses the lock, and no other" {
+  hold "$LOCK" release
+  run -77 removal -E 77 "$LOCK"
+  run -77 removal -E 77 -w 0.3 "$LOCK"
+  touch release
+  ends_with 0 "$holder"
+  run -0 removal -E 77 "$LOCK"
+  run -1 removal -E 77 "$LOCK"
+}
+
 @test "--remove -w waits for those who are there" {
   hold "$LOCK" release
   background --remove -v -w 30 "$LOCK" 2>log

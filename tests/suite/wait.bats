@@ -89,6 +89,23 @@ holder_vanishes() {
   ends_with 0 "$waiter"
 }
 
+@test "nor where one who has waited before does, as others see it who wait behind" {
+  holder_vanishes
+  ends_with 75 "$holder"
+  background --lock-delay 0 "$LOCK" sh -c 'touch second; until [ -e release ]; do sleep 0.02; done'
+  holder=$!
+  eventually test -e second
+  LOGNAME=ci background "$LOCK" true
+  waiter=$!
+  zk "$ONE" await-count "$LOCK" 2
+  touch release
+  ends_with 0 "$holder"
+  eventually settles "$LOCK"
+  run -1 zkflock -n "$LOCK" true
+  assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, a holder vanished and is waited for by ci@[^ ]+ pid $waiter: true$"
+  ends_with 0 "$waiter"
+}
+
 settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # settles LOCK
 
 @test "-v without a terminal: a line at the start and at each change" {

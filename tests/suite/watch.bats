@@ -107,6 +107,27 @@ released"
   assert_output --regexp " $LOCK free$"
 }
 
+@test "--list: a signal ends it too while nobody reads what it prints" {
+  holder ann "$LOCK"
+  cat >stall <<'EOF'
+import fcntl, os, signal, subprocess, sys, time
+reading, writing = os.pipe()
+fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+os.write(writing, b"x" * 4096)
+for option in [], ["--watch"], ["--watch", "--json"]:
+    with subprocess.Popen(["zkflock", "--list", *option, sys.argv[1]], stdout=writing) as job:
+        while "pipe_write" not in open(f"/proc/{job.pid}/wchan").read():
+            time.sleep(0.02)
+        job.send_signal(signal.SIGTERM)
+        print(job.wait(10))
+EOF
+  run -0 timeout 60 python3 stall "$LOCK"
+  assert_output "-15
+-15
+-15"
+  end_all ann.go
+}
+
 @test "--list --watch: follows without asking while nothing happens" {
   holder ann "$LOCK"
   # A clock: it proves every 0.7 s that it lives.
@@ -186,6 +207,17 @@ back=$'\033[?1049l'
   for after in after.*; do assert_equal "$(cat "$after")" "$(cat before)"; done
   # The cursor comes back each time.
   assert_equal "$(grep -o $'\033\\[?25h' <<<"$output" | wc -l)" 4
+  end_all ann.go
+}
+
+@test "--list --watch on a terminal: in the background it stops until it is called back" {
+  holder ann "$LOCK"
+  run -0 terminal "send=export TERM=xterm\n" "send=zkflock --list --watch $LOCK &\n" \
+    "send=until jobs | grep Stopped; do sleep 0.1; done\n" "expect=]+  Stopped" \
+    "send=bg; until jobs | grep Stopped; do sleep 0.1; done; echo d''one\n" \
+    "expect=]+  Stopped" expect=done \
+    "send=fg\n" "expect=$in_second_screen" expect=holds send=q "expect=$back" \
+    "send=echo d''two\n" expect=dtwo
   end_all ann.go
 }
 

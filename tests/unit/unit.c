@@ -563,8 +563,8 @@ static void test_revocation(void)
 
     contender_introduce(words);
 
-    char *text = revocation_encode(held, strlen(held));
-    char *again = revocation_encode(text, strlen(text));
+    char *text = revocation_encode(held, strlen(held), 17);
+    char *again = revocation_encode(text, strlen(text), 18);
 
     CHECK(text, strncmp(text, "zkflock/1 revoked shared\n", 25) == 0);
     CHECK(text,
@@ -574,6 +574,8 @@ static void test_revocation(void)
     contender_decode(text, strlen(text), &told);
     CHECK("who it is", strcmp(told.user, "ci") == 0 && told.terms.lease_ms == 4000 &&
                            told.terms.kind == CONTENDER_SHARED);
+    CHECK("since when",
+          contender_held_since(&told, 16, 18) == 17 && contender_held_since(&told, 18, 19) == 18);
     CHECK("no request", !revocation_decode(held, strlen(held), who) && !*who);
     CHECK("Curator's", revocation_decode("__REVOKE__", 10, who) && !*who);
     CHECK("more than Curator's", !revocation_decode("__REVOKE__\n", 11, who));
@@ -581,7 +583,7 @@ static void test_revocation(void)
     free(text);
     free(again);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        text = revocation_encode(others[i], strlen(others[i]));
+        text = revocation_encode(others[i], strlen(others[i]), 17);
         CHECK(others[i], strcmp(text, "__REVOKE__") == 0);
         free(text);
     }
@@ -592,7 +594,7 @@ static void test_revocation(void)
 
         for (size_t i = round % 2 ? 18 : 0; i < len; i++)
             data[i] = "r\nevoked by\033"[fuzz_below(13)];
-        free(revocation_encode(data, len));
+        free(revocation_encode(data, len, 17));
         revocation_decode(data, len, who);
         for (const char *c = who; *c; c++)
             printable &= *c >= ' ' && *c <= '~';
