@@ -112,7 +112,7 @@ static bool take_reply(struct visit *visit, const struct session_event *event)
     struct holder *holder = &visit->holders[event->tag / 2];
     bool was_read = holder->stage != ACTING;
 
-    if (event->tag % 2) { /* ahead of its own znode; without permission it is not looked at */
+    if (event->tag % 2) { /* ahead of its own znode */
         holder->parent_version = event->rc == ZOK ? event->stat.version : -1;
         return true;
     }

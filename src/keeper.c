@@ -18,6 +18,9 @@
 /* How long to try to give a lock back, at the most; then its session has to expire. */
 #define GIVE_BACK_PATIENCE (5 * CLOCK_S)
 
+/* Between two tries to let in who could not be for want of a descriptor. */
+#define CROWDED_PAUSE (CLOCK_S / 4)
+
 static void keeper_free(struct keeper *keeper)
 {
     plan_free(keeper->items, keeper->items_len);
@@ -194,6 +197,10 @@ void keeper_pump(struct keeper *keeper, int64_t deadline)
         {.fd = awaits_caller(keeper) ? keeper->hold->caller_fd : -1, .events = POLLIN},
     };
 
+    bool crowded = keeper->reentry && reentry_crowded(keeper->reentry);
+
+    if (crowded)
+        deadline = clock_earlier(deadline, clock_now() + CROWDED_PAUSE);
     if (keeper->session)
         deadline = clock_earlier(deadline, session_tick(keeper->session));
     if (keeper->locks)
@@ -209,7 +216,7 @@ void keeper_pump(struct keeper *keeper, int64_t deadline)
     if (fds[1].revents)
         while (guard_next(&keeper->guard, &report))
             take_report(keeper, &report);
-    if (fds[4].revents)
+    if (fds[4].revents || crowded)
         keeper_serve_reentry(keeper);
     if (fds[0].revents || fds[3].revents)
         keeper_hear_front(keeper);

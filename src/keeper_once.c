@@ -150,7 +150,8 @@ void keeper_note_success(struct keeper *keeper)
 
     if (!keeper->once || keeper->status != 0)
         return;
-    if (keeper->lost_at) { /* --on-lost warn leaves the status alone */
+    if (keeper->lost_at &&
+        keeper->options->on_lost == LEASE_WARN) { /* the status is the command's */
         tell_not_noted("the lock was lost");
         return;
     }

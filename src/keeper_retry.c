@@ -52,6 +52,9 @@ bool keeper_try_again(struct keeper *keeper)
 {
     if (!keeper->unreachable || keeper->tries_left == 0 || !pause_between_tries(keeper))
         return false;
+    if (keeper->acquired_at && !keeper->ended_at && keeper->locks &&
+        lockset_phase(keeper->locks) == LOCK_LEFT)
+        keeper_tell_released(keeper);
     keeper_hang_up(keeper);
     plan_free(keeper->items, keeper->items_len);
     keeper->items = plan_new(keeper->options, &keeper->items_len);

@@ -130,7 +130,6 @@ static void welcome(struct reentry *reentry, int fd)
         see_off(reentry, guest);
 }
 
-/* Whoever is left for want of descriptors is let in when somebody else goes. */
 static void welcome_all(struct reentry *reentry)
 {
     int fd;
@@ -210,6 +209,11 @@ void reentry_serve(struct reentry *reentry)
     }
     if (reentry->crowded)
         welcome_all(reentry);
+}
+
+bool reentry_crowded(const struct reentry *reentry)
+{
+    return reentry->crowded;
 }
 
 void reentry_answer(struct reentry *reentry, const char *node, int64_t token)

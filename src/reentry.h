@@ -50,6 +50,10 @@ int reentry_fd(const struct reentry *reentry);
  */
 void reentry_serve(struct reentry *reentry);
 
+/* Somebody could not be let in for want of a descriptor: to be served again when there may be one.
+ */
+bool reentry_crowded(const struct reentry *reentry);
+
 /* node and token are what those who were let in are told. */
 void reentry_answer(struct reentry *reentry, const char *node, int64_t token);
 

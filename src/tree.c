@@ -218,6 +218,7 @@ void tree_add_outsider(pid_t pid, int pidfd)
 {
     bool borrowed = pidfd >= 0;
 
+    forget_ended(); /* as long as the lock is held they come and go */
     if (!borrowed)
         pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (pidfd >= 0)

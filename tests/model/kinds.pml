@@ -58,7 +58,8 @@ byte turn = N; /* nobody's */
 #define PREDECESSOR_GONE (CHILDREN <= PERMITS || place[me] == 0)
 #define read_list() skip
 #ifndef PERMITS_NO_TURN
-#define MAY_JOIN (turn == N)
+/* It ends with the session, which who has it may not know yet. */
+#define MAY_JOIN (turn == N -> true : !session[turn])
 #define BEGIN_TURN turn = me
 #endif
 #define END_TURN \

@@ -311,6 +311,18 @@ True True"
   close_path
 }
 
+@test "--hold: of zkflocks inside that have ended no descriptor is kept" {
+  eval "$(zkflock --hold --for $$ --export "$LOCK")"
+  keeper=$(keeper_of_hold)
+  descriptors() { find "/proc/$keeper/fd" "/proc/$(children "$keeper" lock-guard)/fd" -type l | wc -l; }
+  zkflock "$LOCK" true
+  before=$(descriptors)
+  for _ in {1..10}; do zkflock "$LOCK" true; done
+  zkflock "$LOCK" true
+  assert [ "$(descriptors)" -le "$((before + 2))" ]
+  zkflock -u --for $$ "$LOCK"
+}
+
 @test "--hold: busy, unreachable and interrupted are told as ever, and nothing is left" {
   hold "$LOCK" release
   run -1 zkflock --hold -n "$LOCK"
