@@ -53,7 +53,6 @@ class Book:
         self.control = control
         self.guard = threading.Lock()
         self.violations: list[Violation] = []
-        self.server_faults: list[str] = []  # what servers did that no client can bring about
         self.faults: list[Fault] = []
         self.not_played: list[tuple[int, str, str]] = []  # number, name, why
         self.disturbances: list[list[float]] = []  # [from, to) of faults of the whole ensemble

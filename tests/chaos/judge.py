@@ -207,7 +207,7 @@ def leftovers(cluster: Cluster) -> None:
                 left[queue] = lock
     different = disagreements(cluster, [q for lock in cluster.locks for q in lock.queues()])
     for queue, views in different.items():
-        book.server_faults.append(f"they show different children of {queue}: {views}")
+        cluster.servers.own_faults.append(f"they show different children of {queue}: {views}")
     for queue, lock in left.items():
         if queue not in different:
             book.violation("L", f"znodes are left in {queue}: "

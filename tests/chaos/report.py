@@ -94,9 +94,9 @@ def report(cluster: Cluster, crowd: Crowd, verdict: Verdict, counted: dict[str, 
         f"{status} {count} times" for status, count in sorted(counted.items())))
     if verdict.expected_overlaps:
         print(f"overlaps that no lock can prevent (fault 19): {verdict.expected_overlaps}")
-    if cluster.book.server_faults:
+    if cluster.servers.own_faults:
         print("\nfaults of the servers themselves, which is no violation")
-        for text in cluster.book.server_faults:
+        for text in cluster.servers.own_faults:
             print(f"  {text}")
     violations = cluster.book.violations
     if violations:

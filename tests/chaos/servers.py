@@ -6,12 +6,15 @@ import socket
 import subprocess
 from typing import Optional
 
+import zookeeper
 from world import TESTS, read, until
 
 COUNT = 3
 NAMES = [f"s{i}" for i in range(1, COUNT + 1)]
 # A server that does not answer within this is stopped, cut off or dead.
 ANSWER_TIME = 0.5
+# An ensemble that has not committed a write within this will not.
+COMMIT_TIME = 20.0
 
 
 class Servers:
@@ -20,6 +23,7 @@ class Servers:
         hosts = " ".join(f"{name}={addresses[name]}" for name in NAMES)
         self.tool("start", str(COUNT), ENSEMBLE_HOSTS=hosts)
         self.list = read(f"{directory}/servers").strip()
+        self.own_faults: list[str] = []  # what servers did that no client can bring about
 
     def tool(self, verb: str, *args: str, **environ: str) -> None:
         subprocess.run([f"{TESTS}/ensemble", verb, self.directory, *args], check=True,
@@ -64,7 +68,22 @@ class Servers:
         return sorted(self.mode(name) for name in NAMES) == ["follower", "follower", "leader"]
 
     def await_healthy(self) -> None:
-        assert until(self.healthy, 60, 0.05), "the ensemble does not recover; see the servers' logs"
+        """All serve, and writes are committed.
+
+        A leader that both others have left and come back to, with proposals under way, may go on
+        leading without ever committing anything again, and expires no session either.  An operator
+        would end it, and so does this.
+        """
+        for _ in range(3):
+            assert until(self.healthy, 60, 0.05), "the ensemble does not recover; see its logs"
+            if zookeeper.commits(self.list, COMMIT_TIME):
+                return
+            leader = self.await_leader()
+            self.own_faults.append(f"{leader} led both others and committed nothing for "
+                                   f"{COMMIT_TIME:g} s; it was ended")
+            self.kill(leader)
+            self.launch(leader)
+        raise AssertionError("the ensemble commits nothing; see its logs")
 
     def serving(self, address: str) -> Optional[str]:
         """The server that a client from this address is connected to."""

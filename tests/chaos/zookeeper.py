@@ -7,6 +7,7 @@ warnings.filterwarnings("ignore")
 logging.getLogger("kazoo").addHandler(logging.NullHandler())
 import kazoo.client  # noqa: E402
 import kazoo.exceptions  # noqa: E402
+import kazoo.handlers.threading  # noqa: E402
 import kazoo.retry  # noqa: E402
 
 NoNode = kazoo.exceptions.NoNodeError
@@ -27,6 +28,19 @@ def shown_by(server: str, paths: list[str]) -> dict[str, list[str]]:
     client.stop()
     client.close()
     return shown
+
+
+def commits(servers: str, seconds: float) -> bool:
+    """Whether a session is made, which is a write, within the time."""
+    client = kazoo.client.KazooClient(hosts=servers, timeout=10)
+    try:
+        client.start(seconds)
+        return True
+    except kazoo.handlers.threading.KazooTimeoutError:
+        return False
+    finally:
+        client.stop()
+        client.close()
 
 
 class Administrator:
