@@ -22,9 +22,12 @@ static void hold(struct lock *lock)
 
 static void begin_settling(struct lock *lock)
 {
-    int64_t delay = lock->terms.delay;
+    int64_t delay = lock_lease(lock);
 
-    lock->settled_at = lock->received + (delay == LEASE_OWN_DELAY ? lock_lease(lock) : delay);
+    /* More than the lease if that was asked for, and never less. */
+    if (lock->terms.delay > delay)
+        delay = lock->terms.delay;
+    lock->settled_at = lock->received + delay;
     lock->settling = lock->census;
     lock->squared = 0;
     step_tell_settling(lock, lock->settled_at - lock->received);

@@ -45,14 +45,29 @@ struct front_process {
     int signal_fd;
     pid_t keeper;
     pid_t guard;
-    int status; /* -1: not known yet */
+    int status;       /* -1: not known yet */
+    bool interrupted; /* by Ctrl-C */
     front_last_words *last_words;
 };
+
+/* As a command that Ctrl-C ends: of one that exits a shell thinks that it has dealt with it. */
+static void die_of_interrupt(void)
+{
+    sigset_t interrupt;
+
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    signal(SIGINT, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &interrupt, NULL);
+    raise(SIGINT);
+}
 
 static _Noreturn void end(const struct front_process *process, int status)
 {
     if (status && process->last_words)
         process->last_words(status);
+    if (process->interrupted && status == EXITCODE_SIGNAL + SIGINT)
+        die_of_interrupt();
     _exit(status);
 }
 
@@ -98,6 +113,21 @@ static void hear_keeper(struct front_process *process)
     }
 }
 
+/*
+ * What a terminal sends, it sends to all of the group.  But when it goes away, only the leader of
+ * the session is told.
+ */
+static void hear_signal(struct front_process *process, const struct signals_received *signal)
+{
+    int number = signal->number;
+    bool leader_alone = (number == SIGHUP || number == SIGCONT) && getsid(0) == getpid();
+
+    if (number == SIGINT && signal->from_terminal)
+        process->interrupted = true;
+    if (number != SIGCHLD)
+        say(process->link, MESSAGE_SIGNAL, number, signal->from_terminal && !leader_alone);
+}
+
 static _Noreturn void serve(struct front_process *process)
 {
     struct signals_received signal;
@@ -107,8 +137,7 @@ static _Noreturn void serve(struct front_process *process)
     for (;;) {
         poll(fds, 2, -1);
         while (signals_next(process->signal_fd, &signal))
-            if (signal.number != SIGCHLD)
-                say(process->link, MESSAGE_SIGNAL, signal.number, signal.from_terminal);
+            hear_signal(process, &signal);
         hear_keeper(process);
     }
 }

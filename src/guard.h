@@ -51,6 +51,7 @@ enum guard_order {
     GUARD_GO,
     GUARD_EXTEND,
     GUARD_SIGNAL,
+    GUARD_SIGNAL_OUTSIDE, /* the same, unless the command is in the caller's process group */
     GUARD_ASK,
     GUARD_KEEP, /* number: who was let in; 0: it cannot be seen from here */
     GUARD_UNUSED,
@@ -97,7 +98,8 @@ void guard_go(const struct guard *guard, int64_t lease_end, const struct lease *
               int64_t token, const char *node, const char *held);
 void guard_share(const struct guard *guard, int fd);
 void guard_extend(const struct guard *guard, int64_t lease_end);
-void guard_signal(const struct guard *guard, int signal);
+/* group_has_it: the caller's process group has got it already, from the terminal. */
+void guard_signal(const struct guard *guard, int signal, bool group_has_it);
 void guard_ask(const struct guard *guard, int signal);
 void guard_keep(const struct guard *guard, pid_t user);
 void guard_unused(const struct guard *guard);

@@ -183,6 +183,9 @@ void guard_reap(struct guard_state *guard)
 
     while (read(guard->child_fd, &info, sizeof(info)) > 0)
         continue; /* one signal may stand for many children */
+    /* Who was frozen together with the command past the lease cannot tell when that ended. */
+    if (guard_is_guarding(guard) && clock_now() >= guard->lease_end)
+        guard_lease_over(guard);
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
         if (pid == guard->pid)
             command_changed(guard, status);

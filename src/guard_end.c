@@ -78,6 +78,12 @@ void guard_end_tree(struct guard_state *guard, enum lease_on_lost how)
     tree_signal(SIGCONT, guard->pid); /* what is stopped would not hear it */
 }
 
+void guard_lease_over(struct guard_state *guard)
+{
+    guard_tell(guard, GUARD_LEASE_OVER, 0);
+    guard_end_tree(guard, guard->mandate->on_lost);
+}
+
 void guard_timer_due(struct guard_state *guard)
 {
     uint64_t count;
@@ -85,8 +91,7 @@ void guard_timer_due(struct guard_state *guard)
     if (read(guard->timer_fd, &count, sizeof(count)) < 0)
         return;
     if (guard_is_guarding(guard) && clock_now() >= guard_first_signal_time(guard)) {
-        guard_tell(guard, GUARD_LEASE_OVER, 0);
-        guard_end_tree(guard, guard->mandate->on_lost);
+        guard_lease_over(guard);
     } else if (guard->state == ENDING && guard->how == LEASE_TERM) {
         if (guard_tree_has_ended(guard))
             guard_tree_is_empty(guard);

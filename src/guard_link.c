@@ -93,9 +93,9 @@ void guard_extend(const struct guard *guard, int64_t lease_end)
     order_short(guard, GUARD_EXTEND, 0, lease_end);
 }
 
-void guard_signal(const struct guard *guard, int signal)
+void guard_signal(const struct guard *guard, int signal, bool group_has_it)
 {
-    order_short(guard, GUARD_SIGNAL, signal, 0);
+    order_short(guard, group_has_it ? GUARD_SIGNAL_OUTSIDE : GUARD_SIGNAL, signal, 0);
 }
 
 void guard_ask(const struct guard *guard, int signal)

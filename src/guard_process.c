@@ -117,6 +117,12 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
         else if (guard->state == LINGERING)
             tree_signal(order->number, 0);
         break;
+    case GUARD_SIGNAL_OUTSIDE:
+        /* timeout(1), for one, leaves the group that it was started in. */
+        if (guard->pid > 0 &&
+            getpgid(guard->pid) != guard->mandate->command->inherited.process_group)
+            kill(guard->pid, order->number);
+        break;
     case GUARD_ASK:
         ask_to_end(guard, order->number);
         break;

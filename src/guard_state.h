@@ -84,6 +84,9 @@ void guard_kill_tree(struct guard_state *guard);
 /* The lock is lost, for good, or zkflock was killed: whatever comes now, the command ends. */
 void guard_end_tree(struct guard_state *guard, enum lease_on_lost how);
 
+/* The lease ends, or has ended: tells the keeper, and does as --on-lost says. */
+void guard_lease_over(struct guard_state *guard);
+
 void guard_timer_due(struct guard_state *guard);
 
 /* ---- guard_command.c ---- */

@@ -98,8 +98,9 @@ static void take_signal(struct keeper *keeper, const struct signals_received *re
         /* What is left of a command that has ended need not have got what the terminal sent. */
         if (keeper->exited && signals_stop(number))
             front_stop(keeper->front, number, false);
-        if (signals_to_forward(received, keeper->started && !keeper->exited))
-            guard_signal(&keeper->guard, number);
+        if (signals_to_forward(number))
+            guard_signal(&keeper->guard, number,
+                         received->from_terminal && keeper->started && !keeper->exited);
     } else if (signals_stop(number)) {
         keeper_end_wait(keeper);
         /* With the lock in hand proofs have to go on. */

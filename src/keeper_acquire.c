@@ -136,7 +136,8 @@ static bool await_lock(struct keeper *keeper)
             if (now >= give_up_at) {
                 int64_t patience_ends = clock_add(give_up_at, LOOK_PATIENCE);
 
-                if (keeper_knows_queue(keeper) || now >= patience_ends)
+                if ((keeper_knows_queue(keeper) && !keeper_permits_left(keeper)) ||
+                    now >= patience_ends)
                     return busy(keeper);
                 deadline = clock_earlier(deadline, patience_ends);
             } else {

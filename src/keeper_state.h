@@ -145,6 +145,10 @@ void keeper_end_wait(struct keeper *keeper);
 /* Whether it is known who is ahead; if not, that is asked. */
 bool keeper_knows_queue(struct keeper *keeper);
 
+/* Whether it waits for its turn only, which takes a moment: as far as is known, permits are free.
+ */
+bool keeper_permits_left(const struct keeper *keeper);
+
 /* Who is ahead, as far as is known: "2 ahead, held for 3m12s by ci@runner7 pid 4711: make". */
 void keeper_describe_queue(const struct keeper *keeper, char *text, size_t size);
 

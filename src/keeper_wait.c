@@ -87,6 +87,12 @@ bool keeper_knows_queue(struct keeper *keeper)
     return outlook_known(keeper->outlook);
 }
 
+bool keeper_permits_left(const struct keeper *keeper)
+{
+    return awaits_turn(keeper) && outlook_known(keeper->outlook) &&
+           outlook_ahead(keeper->outlook) < (size_t)keeper->options->permits;
+}
+
 /* Who waits for a permit at the head of the queue for turns has a place among the permits too. */
 static size_t ahead(const struct keeper *keeper)
 {

@@ -226,6 +226,8 @@ struct lock *lock_resume(struct session *session, int index, const char *path, c
     struct lock *lock = create(session, index, path);
 
     strncpy(lock->guid, guid, sizeof(lock->guid) - 1);
+    /* Of a name without the GUID it has to be found out again and again whose it is. */
+    lock->terms.kind = *guid ? NAMING_MUTEX : NAMING_UNFAIR;
     if (*guid)
         lock->step = STEP_SWEEP;
     else if (*node)

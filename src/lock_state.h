@@ -131,6 +131,7 @@ struct lock {
     int64_t verify_at;         /* when to ask the ensemble whether it is still there */
     bool predecessor_holds;
     int64_t predecessor_owner; /* its session */
+    int64_t doubted_czxid;     /* of a predecessor that the ensemble says is gone; else 0 */
     int64_t predecessor_czxid;
 
     /* settling */
@@ -255,6 +256,9 @@ void queue_backed_off(struct lock *lock);
 void queue_proven(struct lock *lock);
 void queue_join_again(struct lock *lock);
 void queue_find_again(struct lock *lock);
+
+/* Puts off the next VERIFY, which asks whether the predecessor is still there. */
+void queue_verify_later(struct lock *lock);
 
 /* VERIFY was answered. */
 void queue_verified(struct lock *lock);

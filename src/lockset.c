@@ -77,12 +77,18 @@ static void start_over(struct lockset *set)
     begin(set, 0);
 }
 
+/* What is to be given back when the next one is held is needed until then. */
+static bool is_needed(const struct lockset *set, size_t i)
+{
+    return is_kept(set, i) || lock_phase(set->locks[i + 1]) != LOCK_HELD;
+}
+
 static bool has_to_start_over(const struct lockset *set)
 {
     for (size_t i = 0; i <= set->current; i++) {
         enum lock_phase phase = lock_phase(set->locks[i]);
 
-        if (phase == LOCK_OUT || (phase == LOCK_LOST && is_kept(set, i)))
+        if (phase == LOCK_OUT || (phase == LOCK_LOST && is_needed(set, i)))
             return true;
     }
     return false;

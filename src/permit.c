@@ -17,6 +17,7 @@ void permit_consider(struct lock *lock)
         lock->place.ahead = (size_t)(lock->census.children - lock->terms.permits);
         lock->phase = LOCK_WAITING;
         lock->waited = true;
+        queue_verify_later(lock);
         step_count(lock);
     } else if (lock->waited) {
         step_prove(lock);

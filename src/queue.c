@@ -21,13 +21,18 @@ static bool is_unfair(const struct lock *lock)
     return lock->terms.kind == NAMING_UNFAIR;
 }
 
+void queue_verify_later(struct lock *lock)
+{
+    lock->verify_at = clock_now() + VERIFY_AFTER * lock_lease(lock);
+}
+
 /* Waits for the predecessor. */
 static void queue_up(struct lock *lock)
 {
     lock->phase = LOCK_WAITING;
     lock->predecessor_holds = false;
     lock->waited = true;
-    lock->verify_at = clock_now() + VERIFY_AFTER * lock_lease(lock);
+    queue_verify_later(lock);
     step_watch(lock);
 }
 
@@ -257,6 +262,15 @@ void queue_listed(struct lock *lock)
         consider_place(lock);
 }
 
+static void turn_to_another_server(struct lock *lock)
+{
+    log_info("%s is not there any more, but this server shows it; turning to another",
+             lock->predecessor);
+    lock->step = lock->node ? STEP_LIST : STEP_JOIN;
+    lock->retry = true; /* once there is contact again */
+    session_turn(lock->session);
+}
+
 void queue_watching(struct lock *lock)
 {
     int rc = lock->rc[TAG_PREDECESSOR];
@@ -267,6 +281,8 @@ void queue_watching(struct lock *lock)
         leave_because_rc(lock, rc, "watch", lock->predecessor);
     else if (is_unfair(lock) && lock->predecessor_owner == session_id(lock->session))
         take_as_own(lock);
+    else if (lock->doubted_czxid && lock->doubted_czxid == lock->predecessor_czxid)
+        turn_to_another_server(lock);
     else
         lock->step = STEP_NONE;
 }
@@ -305,19 +321,19 @@ void queue_watch_again(struct lock *lock)
 
 /*
  * A replica that missed the end of a session shows its znodes for ever (ZOOKEEPER-4541), and a
- * watch there never fires.  A write asks the leader.
+ * watch there never fires.  A write asks the leader.  What this server shows behind the answer
+ * decides: the predecessor may just have left, and the watch have fired meanwhile.
  */
 void queue_verified(struct lock *lock)
 {
-    if (lock->rc[TAG_MULTI] == ZNONODE) {
-        log_info("%s is not there any more, but this server shows it; turning to another",
-                 lock->predecessor);
-        lock->step = lock->node ? STEP_LIST : STEP_JOIN;
-        lock->retry = true; /* once there is contact again */
-        session_turn(lock->session);
-    } else {
-        queue_watch_again(lock); /* the watch may have fired meanwhile */
+    bool gone = lock->rc[TAG_MULTI] == ZNONODE;
+
+    if (gone && lock->terms.permits && !lock->children_changed) {
+        turn_to_another_server(lock);
+        return;
     }
+    lock->doubted_czxid = gone ? lock->predecessor_czxid : 0;
+    queue_watch_again(lock);
 }
 
 int64_t queue_tick(struct lock *lock)
@@ -326,7 +342,7 @@ int64_t queue_tick(struct lock *lock)
         return CLOCK_NEVER;
     if (clock_now() < lock->verify_at)
         return lock->verify_at;
-    lock->verify_at = clock_now() + VERIFY_AFTER * lock_lease(lock);
+    queue_verify_later(lock);
     step_verify(lock);
     return CLOCK_NEVER;
 }

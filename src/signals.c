@@ -31,23 +31,9 @@ bool signals_stop(int number)
     return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
 }
 
-/* What a terminal sends, it sends to the command too, once that is in the same process group. */
-bool signals_to_forward(const struct signals_received *received, bool in_group)
+bool signals_to_forward(int number)
 {
-    switch (received->number) {
-    case SIGINT:
-    case SIGQUIT:
-    case SIGHUP:
-    case SIGTSTP:
-    case SIGCONT:
-    case SIGWINCH:
-        return !(received->from_terminal && in_group);
-    case SIGTTIN:
-    case SIGTTOU:
-        return false;
-    default:
-        return signals_end(received->number);
-    }
+    return signals_end(number) || number == SIGTSTP || number == SIGCONT || number == SIGWINCH;
 }
 
 int signals_block(sigset_t *old_mask, bool *ignored_child)
@@ -73,6 +59,7 @@ int signals_block(sigset_t *old_mask, bool *ignored_child)
         return -1;
     /* A write to a reader that is gone is no reason to die with a lock in hand. */
     sigaddset(&blocked, SIGPIPE);
+    sigaddset(&blocked, SIGXFSZ); /* nor is a log that has reached its limit */
     sigprocmask(SIG_BLOCK, &blocked, old_mask);
     /* An ignored SIGCHLD, which is inherited, would have the kernel reap behind our back. */
     sigaction(SIGCHLD, NULL, &old_child);

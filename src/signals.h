@@ -22,11 +22,8 @@ int signals_block(sigset_t *old_mask, bool *ignored_child);
 /* Takes the next signal; returns whether there was one. */
 bool signals_next(int fd, struct signals_received *received);
 
-/*
- * Whether the command is to get this signal, and has not got it from the terminal already, as it
- * has if it is in the caller's process group.
- */
-bool signals_to_forward(const struct signals_received *received, bool in_group);
+/* Whether the command is to get this signal, if it has not got it from the terminal already. */
+bool signals_to_forward(int number);
 
 /* Whether the signal ends zkflock while it waits. */
 bool signals_end(int number);

@@ -242,7 +242,7 @@ touch "$1.ended"
 EOS
   chmod +x slow
   terminal 'send=zkflock --hook ./slow '"$LOCK"' sleep 1000; echo status $?\n' \
-    file=acquired key=c touch=go 'expect=status 130'
+    file=acquired key=c touch=go 'send=echo status $?\n' 'expect=status 130'
   assert_exist acquired.ended
   assert_exist released.ended
   assert_not_exist hit

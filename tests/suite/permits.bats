@@ -51,6 +51,31 @@ EOF
   assert_exist three
 }
 
+@test "--permits -n: who comes at the same time as others is not sent away while permits are free" {
+  for i in {1..16}; do
+    zkflock -n --permits 16 "$LOCK" sh -c 'touch "ran.$1"; until [ -e go ]; do sleep 0.02; done' sh "$i" &
+  done
+  all_run() { [ "$(find . -name 'ran.*' | wc -l)" -eq 16 ]; }
+  eventually all_run
+  run -1 zkflock -q -n --permits 16 "$LOCK" true
+  touch go
+  wait
+}
+
+@test "--permits: who has lost its turn by somebody's hand does not keep the others from theirs" {
+  zkflock --permits 1 "$LOCK" sh -c 'touch first; until [ -e go ]; do sleep 0.02; done' &
+  eventually test -e first
+  zkflock --permits 1 "$LOCK" touch second &
+  zk "$ONE" await-count "$LOCK/leases" 2
+  zk "$ONE" delete "$LOCK/locks/$(zk "$ONE" ls "$LOCK/locks")"
+  zkflock --permits 1 "$LOCK" touch third &
+  zk "$ONE" await-count "$LOCK/locks" 2
+  touch go
+  eventually test -e second
+  eventually test -e third
+  wait
+}
+
 @test "--permits 1 is a lock: no update is lost" {
   echo 0 >counter
   for _ in $(seq 10); do

@@ -88,8 +88,8 @@ readonly QUICK=(--connect-timeout 300ms --retry-delay 200ms)
   coproc HOSTILE { hostile mute 3>&-; }
   hostile_pid=$HOSTILE_PID
   read -r -u "${HOSTILE[0]}" port
-  run -69 timeout 30 zkflock -v -z "127.0.0.1:$port" "${QUICK[@]}" --retry 1 "$LOCK" touch ran
-  assert_line --partial "no answer from 127.0.0.1:$port for 300 ms while joining the queue; trying again"
+  run -69 timeout 30 zkflock -v -z "127.0.0.1:$port" "${QUICK[@]}" --connect-timeout 2 --retry 1 "$LOCK" touch ran
+  assert_line --partial "no answer from 127.0.0.1:$port for 2 s while joining the queue; trying again"
   assert_not_exist ran
   eval "exec ${HOSTILE[1]}>&-"
   wait "$hostile_pid" || true

@@ -132,8 +132,38 @@ END
 }
 
 @test "terminal: Ctrl-C ends an ordinary command, 130, and the shell has its prompt" {
-  terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; exec sleep 1000"; echo status $?\n' \
-    file=ready key=c 'expect=status 130'
+  terminal 'send=zkflock '"$LOCK"' sh -c "touch ready; exec sleep 1000"\n' \
+    file=ready key=c 'send=echo status $?\n' 'expect=status 130'
+}
+
+@test "terminal: Ctrl-C ends a loop around zkflock too" {
+  terminal 'send=for i in 1 2; do zkflock '"$LOCK"' sh -c "touch ready$i; exec sleep 1000"; done\n' \
+    file=ready1 key=c 'send=echo d""one\n' expect=done
+  assert_not_exist ready2
+}
+
+@test "terminal: Ctrl-C reaches a command that has left the process group, once" {
+  terminal 'send=zkflock '"$LOCK"' timeout 100 sh -c "touch ready; exec sleep 1000"\n' \
+    file=ready key=c 'send=echo status $?\n' 'expect=status 130'
+}
+
+@test "terminal: taken away from zkflock as the leader of its session, HUP ends the command" {
+  cat >leader <<'EOF'
+import os, pty, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp("zkflock", ["zkflock", sys.argv[1], "sh", "-c", "touch ready; exec sleep 1000"])
+while not os.path.exists("ready"):
+    time.sleep(0.02)
+os.close(fd)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+EOF
+  run -0 timeout 20 python3 leader "$LOCK"
+  assert_output 129
+}
+
+@test "a log that has reached the limit for files ends nothing" {
+  run -7 bash -c 'ulimit -f 1; head -c 1024 /dev/zero >full; zkflock -v "$1" sh -c "exit 7" 2>>full' bash "$LOCK"
 }
 
 @test "terminal: signals that come while zkflock ends do not change its status" {
@@ -151,8 +181,8 @@ EOF
 
 @test "terminal: Ctrl-C while waiting leaves the queue" {
   hold "$LOCK" release
-  terminal 'send=zkflock -v '"$LOCK"' true; echo status $?\n' 'expect=waiting for' key=c \
-    'expect=status 130'
+  terminal 'send=zkflock -v '"$LOCK"' true\n' 'expect=waiting for' key=c \
+    'send=echo status $?\n' 'expect=status 130'
   zk "$ONE" await-count "$LOCK" 1
   touch release
   wait "$holder"

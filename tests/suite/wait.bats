@@ -33,7 +33,7 @@ on_terminal() { # on_terminal WORDS...: what a person types who waits, on a term
     "expect=waiting for $LOCK: 1 ahead" "expect=${CLEAR}zkflock: $LOCK is still busy" \
     "expect=status 1" \
     "$(on_terminal zkflock "$LOCK" true)" "expect=waiting for $LOCK: 1 ahead" key=c \
-    "expect=$CLEAR" "expect=status 130" >session || { cat session; false; }
+    "expect=$CLEAR" 'send=echo status $?\n' "expect=status 130" >session || { cat session; false; }
   touch release
   wait "$holder"
 }
