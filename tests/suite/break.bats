@@ -182,7 +182,7 @@ EOF
 }
 
 @test "a request to one that waits for a vanished holder is not lost" {
-  zk "$ONE" create "$LOCK" $'zkflock/1 base=0 lease=6000ms\n'
+  zk "$ONE" create "$LOCK" $'zkflock/1 base=0 lease=30000ms\n'
   background --session-timeout 1 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
   eventually test -e crashing
   crash $!

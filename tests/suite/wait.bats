@@ -83,7 +83,9 @@ holder_vanishes() {
   waiter=$!
   zk "$ONE" await-count "$LOCK" 1
   eventually settles "$LOCK"
+  kill -STOP "$waiter" # so that it does for as long as it is looked at
   run -1 zkflock -n "$LOCK" true
+  kill -CONT "$waiter"
   assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, a holder vanished and is waited for by ci@[^ ]+ pid $waiter: true$"
   ends_with 75 "$holder"
   ends_with 0 "$waiter"
@@ -101,7 +103,9 @@ holder_vanishes() {
   touch release
   ends_with 0 "$holder"
   eventually settles "$LOCK"
+  kill -STOP "$waiter" # so that it does for as long as it is looked at
   run -1 zkflock -n "$LOCK" true
+  kill -CONT "$waiter"
   assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, a holder vanished and is waited for by ci@[^ ]+ pid $waiter: true$"
   ends_with 0 "$waiter"
 }
