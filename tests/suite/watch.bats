@@ -174,8 +174,8 @@ proved() { [ "$(proofs)" -ge "$1" ]; }
   done
   eventually contains watch.err "lost contact"
   eventually contains watch.err "in contact"
-  kill -STOP "$watch"
   sessions=$(zk "$ONE" mntr zk_global_sessions)
+  kill -STOP "$watch"
   eventually fewer_sessions "$sessions"
   holder ann "$LOCK"
   kill -CONT "$watch"
