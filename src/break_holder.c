@@ -4,8 +4,8 @@
 #include "break_state.h"
 #include "clock.h"
 #include "exitcode.h"
+#include "lockname.h"
 #include "revocation.h"
-#include "xalloc.h"
 
 /* Two for each: what is done with it, and the reading of its parent. */
 static int tag_of(const struct visit *visit, const struct holder *holder)
@@ -26,9 +26,7 @@ static void read_it(struct visit *visit, struct holder *holder, enum stage stage
 
 void break_holder_begin(struct visit *visit, struct holder *holder)
 {
-    const char *path = holder->shown->path;
-
-    holder->parent = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+    holder->parent = lockname_above(holder->shown->path);
     read_it(visit, holder, READING);
 }
 

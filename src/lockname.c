@@ -95,3 +95,10 @@ char *lockname_resolve(const char *name, const char *root, const char **fault)
     }
     return path;
 }
+
+char *lockname_above(const char *path)
+{
+    size_t len = (size_t)(strrchr(path, '/') - path);
+
+    return xstrndup(path, len ? len : 1);
+}

@@ -29,6 +29,9 @@ const char *lockname_path_fault(const char *path);
  */
 char *lockname_resolve(const char *name, const char *root, const char **fault);
 
+/* The path of the znode that the one at this path stands in, to be freed. */
+char *lockname_above(const char *path);
+
 /* The longest beginning of a contender's name. */
 #define LOCKNAME_PREFIX_MAX 100
 

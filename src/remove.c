@@ -20,6 +20,7 @@
 #include "describe.h"
 #include "exitcode.h"
 #include "lock.h"
+#include "lockname.h"
 #include "note.h"
 #include "remove_state.h"
 #include "survey.h"
@@ -263,13 +264,6 @@ static bool remove_all(struct removal *removal)
     return true;
 }
 
-static char *path_above(const char *path)
-{
-    size_t len = (size_t)(strrchr(path, '/') - path);
-
-    return xstrndup(path, len ? len : 1);
-}
-
 int remove_lock(const struct options *options)
 {
     char *self[] = {(char *)"zkflock", (char *)"--remove", (char *)options->name, NULL};
@@ -281,7 +275,7 @@ int remove_lock(const struct options *options)
     if (removal.status || !look(&removal))
         goto end;
     removal.note = note_path(options->lock);
-    removal.above = path_above(options->lock);
+    removal.above = lockname_above(options->lock);
     removal.leases = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LEASES);
     removal.queue = removal.semaphore ? xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LOCKS)
                                       : xstrdup(options->lock);

@@ -36,20 +36,25 @@ bool signals_to_forward(int number)
     return signals_end(number) || number == SIGTSTP || number == SIGCONT || number == SIGWINCH;
 }
 
+/* What the caller has ignored, as nohup(1) does, stays so: blocked, it would be queued. */
+static void add_ending(sigset_t *set)
+{
+    for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
+        struct sigaction action;
+
+        sigaction(ending[i], NULL, &action);
+        if (action.sa_handler != SIG_IGN)
+            sigaddset(set, ending[i]);
+    }
+}
+
 int signals_block(sigset_t *old_mask, bool *ignored_child)
 {
     struct sigaction old_child;
     sigset_t blocked;
 
     sigemptyset(&blocked);
-    /* What the caller has ignored, as nohup(1) does, stays so: blocked, it would be queued. */
-    for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
-        struct sigaction old;
-
-        sigaction(ending[i], NULL, &old);
-        if (old.sa_handler != SIG_IGN)
-            sigaddset(&blocked, ending[i]);
-    }
+    add_ending(&blocked);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         sigaddset(&blocked, others[i]);
 
@@ -117,13 +122,7 @@ void signals_let_end(bool at_once)
     sigset_t set;
 
     sigemptyset(&set);
-    for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
-        struct sigaction action;
-
-        sigaction(ending[i], NULL, &action);
-        if (action.sa_handler != SIG_IGN)
-            sigaddset(&set, ending[i]);
-    }
+    add_ending(&set);
     sigprocmask(at_once ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
 }
 

@@ -198,20 +198,20 @@ def leftovers(cluster: Cluster) -> None:
     book = cluster.book
     if not until(lambda: not processes_left(), 5, 0.1):
         book.violation("L", f"processes are left: {', '.join(processes_left())}")
-    left = {}
-    for lock in cluster.locks:
-        for queue in lock.queues():
-            def contenders(path: str = queue) -> list[str]:
-                return cluster.zookeeper.contenders(path)
-            if not until(lambda: not contenders(), EXPIRY + SLACK, 0.1):
-                left[queue] = lock
-    different = disagreements(cluster, [q for lock in cluster.locks for q in lock.queues()])
+    owners = {queue: lock for lock in cluster.locks for queue in lock.queues()}
+    left = []
+    for queue in owners:
+        def empty(path: str = queue) -> bool:
+            return not cluster.zookeeper.contenders(path)
+        if not until(empty, EXPIRY + SLACK, 0.1):
+            left.append(queue)
+    different = disagreements(cluster, list(owners))
     for queue, views in different.items():
         cluster.servers.own_faults.append(f"they show different children of {queue}: {views}")
-    for queue, lock in left.items():
+    for queue in left:
         if queue not in different:
             book.violation("L", f"znodes are left in {queue}: "
-                                f"{cluster.zookeeper.contenders(queue)}", lock=lock)
+                                f"{cluster.zookeeper.contenders(queue)}", lock=owners[queue])
 
 
 def judge(cluster: Cluster) -> Verdict:
