@@ -67,8 +67,8 @@ $(BUILD)/flags: FORCE
 		echo '$(CC) $(subst ','\'',$(all_cppflags) $(all_cflags))' >$@
 .PHONY: FORCE
 
-$(BUILD)/unit: tests/unit/unit.c $(pure_objects)
-	$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $^ $(JANSSON_LIB) -lpthread $(LDLIBS)
+$(BUILD)/unit: $(wildcard tests/unit/*.[ch]) $(pure_objects)
+	$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $(filter-out %.h,$^) $(JANSSON_LIB) -lpthread $(LDLIBS)
 
 $(BUILD)/bare: tests/bench/bare.c $(BUILD)/flags
 	$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $< -lzookeeper_mt -lpthread
@@ -128,7 +128,7 @@ lint:
 	@./tests/lint
 
 format:
-	clang-format -i $(wildcard src/*.[ch] tests/*/*.c)
+	clang-format -i $(wildcard src/*.[ch] tests/*/*.[ch])
 
 install: all
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 \

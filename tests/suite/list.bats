@@ -3,21 +3,6 @@
 load helper
 load list
 
-# Contenders of other clients; until `others_end`.
-others() { # others PATH PREFIX N [DATA]
-  coproc OTHERS { exec zk "$ONE" contend "$@" 3>&-; }
-  others_pid=$OTHERS_PID
-  read -r -u "${OTHERS[0]}" _
-}
-
-others_end() {
-  eval "exec ${OTHERS[1]}>&-"
-  wait "$others_pid"
-}
-
-# row LOCK: the line of the table in $output, without its blanks.
-row() { printf '%s\n' "$output" | grep -- "^$1 " | tr -s ' '; }
-
 @test "--list: a table of locks of different kinds, with holders and waiters" {
   holder ann "$LOCK/plain"
   waiter ben "$LOCK/plain"
@@ -165,75 +150,6 @@ free, lease 15s"
   refuses 64 "the LOCK '/a//b' has an empty part (//)" --list /a//b
   refuses 69 "no server reachable at 127.0.0.1:1 within 300 ms: Connection refused; check --servers (or \$ZKFLOCK_SERVERS) and that ZooKeeper runs there" \
     --list -z 127.0.0.1:1 --connect-timeout 0.3
-}
-
-@test "--list: contenders of other clients show what is known of them" {
-  others "$LOCK/java" _c_0123456789abcdef0123456789abcdef-lock- 2 10.1.2.3
-  run -0 zkflock --list "$LOCK"
-  assert_regex "$(row "$LOCK/java")" "^$LOCK/java held exclusive 10.1.2.3 [0-9]+s 1 \(unknown\)$"
-  run -0 zkflock --list "$LOCK/java"
-  assert_line --index 1 "held, exclusive, 1 waiting"
-  assert_line --index 3 --regexp "^holds +10.1.2.3 session 0x[0-9a-f]+ +exclusive +[0-9]+s  \(unknown\)$"
-  assert_line --index 4 --regexp "^1 +10.1.2.3 session 0x"
-  run -0 zkflock --list --json "$LOCK/java"
-  assert_equal "$(json '[d["locks"][0]["holders"][0][k] for k in ("user", "host", "pid", "command", "version", "address")]')" \
-    "[None, None, None, None, None, '10.1.2.3']"
-  others_end
-  others "$LOCK/python" 0123456789abcdef0123456789abcdef__rlock__ 2 "job 17 at worker"
-  run -0 zkflock --list "$LOCK"
-  assert_regex "$(row "$LOCK/python")" "^$LOCK/python held shared x2 session 0x[0-9a-f]+ [0-9]+s 0 \(unknown\)$"
-  others_end
-  zk "$ONE" create "$LOCK/nobody/x-0000000007"
-  run -0 zkflock --list "$LOCK/nobody"
-  assert_line --index 3 --regexp "^holds +nobody's +exclusive "
-  zk "$ONE" delete "$LOCK/nobody/x-0000000007"
-}
-
-@test "--list: a semaphore of Curator's" {
-  zk "$ONE" create "$LOCK/locks"
-  others "$LOCK/leases" _c_0123456789abcdef0123456789abcdef-lease- 3 10.1.2.3
-  run -0 zkflock --list "$LOCK"
-  assert_line --index 1 "held, permits 3, 0 waiting"
-  others_end
-}
-
-@test "--list: a Semaphore of kazoo's, and a lock that is named like one who holds it" {
-  coproc PERMIT { exec zk "$ONE" create-kind ephemeral "$LOCK/pool/0123456789abcdef0123456789abcdef" 3>&-; }
-  permit_pid=$PERMIT_PID
-  read -r -u "${PERMIT[0]}" _
-  zkflock "$LOCK/d41d8cd98f00b204e9800998ecf8427e" true
-  run -0 zkflock --list "$LOCK"
-  assert_regex "$(row "$LOCK/pool")" "^$LOCK/pool held permits 1 session 0x[0-9a-f]+ [0-9]+s 0 \(unknown\)$"
-  assert_regex "$(row "$LOCK/d41d8cd98f00b204e9800998ecf8427e")" " free 0$"
-  assert_equal "${#lines[@]}" 3
-  eval "exec ${PERMIT[1]}>&-"
-  wait "$permit_pid"
-}
-
-@test "--list: hostile data and names do not reach the terminal" {
-  hostile='zkflock/1 held exclusive\n\x1b[31mroot@evil\x07 pid 7: \x1b]0;pwned\x07\x9b\xff\nsince=\x1b[2J kind=\x1b version=\x1b[31m\n'
-  others "$LOCK/data" x- 2 "$hostile"
-  # A change of direction, no width, a lone accent; a person's name.
-  zkflock "$LOCK/"$'\u202eevil\u200b\u0301' true
-  zkflock "$LOCK/"$'Žofie' true
-  for locale in C C.UTF-8; do
-    for how in "" --json --watch "--watch --json"; do
-      # A watch ends when nobody reads it any more: these are two locks and two contenders.
-      case $how in --watch*) most=4 ;; *) most=1000 ;; esac
-      run -0 timeout 20 bash -c "LC_ALL=$locale zkflock --list $how $LOCK $LOCK/data | head -n $most"
-      refute_output --partial $'\033'
-      refute_output --partial $'\007'
-      refute_output --partial $'\u202e'
-      refute_output --partial $'\u200b'
-      assert_output --partial "root@evil" || assert_output --partial '"evil?"'
-    done
-  done
-  run -0 env LC_ALL=C.UTF-8 zkflock --list "$LOCK"
-  assert_output --partial "$LOCK/?evil??"
-  assert_output --partial "$LOCK/Žofie"
-  run -0 env LC_ALL=C zkflock --list "$LOCK"
-  assert_output --partial "$LOCK/??ofie"
-  others_end
 }
 
 @test "--list: a holder that vanished is told of, and until when it is waited for" {

@@ -1,0 +1,14 @@
+# For the tests of --hold: scripts that hold locks.
+
+# script SHELL: runs stdin as a script, in a session of its own like all that a test starts in the
+# background; its pid in $script.
+script() {
+  cat >script
+  setsid "$@" script 3>&- 4>&- &
+  script=$!
+}
+
+keeper_of_hold() { pgrep -o -f "^zkflock --hold .*$LOCK\$"; }
+
+is_busy() { ! zkflock -q -n "$1" true; }
+is_free() { zkflock -q -n "$1" true; }

@@ -1,0 +1,152 @@
+# --hold: what is ended when the lock is lost, or what holds it.
+
+load helper
+load hold
+
+@test "--hold: when the lock is lost, the script and what it started are ended" {
+  export LOCK
+  script bash <<'EOF'
+zkflock --hold --lease 4 "$LOCK" 2>log
+sleep 1000 & echo $! >child
+(trap '' TERM; echo $BASHPID >stubborn; while :; do sleep 0.1; done) &
+until [ -s stubborn ]; do sleep 0.02; done
+touch held
+wait
+EOF
+  eventually test -e held
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 143 "$script"
+  eventually gone "$(cat child)"
+  eventually gone "$(cat stubborn)"
+  eventually contains log "zkflock: lost $LOCK: "
+  assert grep -q "process $script was sent SIGTERM, then killed" log
+}
+
+@test "--hold: what the script has started is ended, be it more than there are descriptors for" {
+  export LOCK
+  script bash <<'EOF'
+ulimit -n 40
+zkflock --hold --lease 5 "$LOCK" 2>log
+trap '' TERM
+for _ in {1..70}; do
+  (trap - TERM; exec sleep 1000) & echo $! >>children
+done
+touch held
+exec sleep 1000
+EOF
+  eventually test -e held
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 137 "$script"
+  while read -r child; do
+    eventually gone "$child"
+  done <children
+}
+
+@test "--hold: what ignores TERM is ended with all that it starts afterwards, the script itself long gone" {
+  export LOCK
+  script bash <<'EOF'
+zkflock --hold --lease 6 "$LOCK" 2>log
+(trap '' TERM; touch stubborn; until [ -e lost ]; do sleep 0.02; done
+  sleep 1000 & echo $! >late; wait) &
+until [ -e stubborn ]; do sleep 0.02; done
+touch held
+exec sleep 1000
+EOF
+  eventually test -e held
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 143 "$script"
+  touch lost
+  eventually test -s late
+  eventually gone "$(cat late)"
+  eventually contains log "was sent SIGTERM, then killed"
+}
+
+@test "--hold: who has the number of a script that has ended is left alone" {
+  cat >caller <<'EOF'
+zkflock --hold --lease 6 "$1" 2>log
+(trap '' TERM; echo $BASHPID >stubborn; while :; do sleep 0.05; done) &
+echo $$ >caller.pid
+exec sleep 1000
+EOF
+  cat >world <<'EOF'
+echo 1000 >/proc/sys/kernel/ns_last_pid
+bash caller "$1" &
+wait $!
+echo "caller: $?"
+echo $(($(cat caller.pid) - 1)) >/proc/sys/kernel/ns_last_pid
+sh -c 'sleep 1000 & echo $$ $! >next; wait' &
+until grep -q "lost .*then killed" log; do sleep 0.02; done
+read -r next child <next
+[ "$next" -eq "$(cat caller.pid)" ] && kill -0 "$child" && echo alive
+kill "$child"
+EOF
+  setsid unshare -Urpf --mount-proc bash world "$LOCK" >out 3>&- 4>&- &
+  world=$!
+  eventually test -s caller.pid
+  eventually test -s stubborn
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 0 "$world"
+  assert_equal "$(cat out)" "caller: 143
+alive"
+}
+
+@test "--hold: --on-lost term waits for all that the script has started, and ends with it" {
+  export LOCK
+  script bash <<'EOF'
+zkflock --hold --lease 4 --on-lost term "$LOCK" 2>log
+(trap '' TERM; touch stubborn; until [ -e end ]; do sleep 0.02; done) &
+until [ -e stubborn ]; do sleep 0.02; done
+touch held
+exec sleep 1000
+EOF
+  eventually test -e held
+  keeper=$(pgrep -o -f "^zkflock --hold .*$LOCK\$")
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 143 "$script"
+  assert [ -d "/proc/$keeper" ]
+  touch end
+  eventually contains log "lost $LOCK: "
+  eventually gone "$keeper"
+}
+
+@test "--hold: what uses the lock when the script has ended is ended with what holds it" {
+  export LOCK
+  script bash <<'EOF'
+eval "$(zkflock --hold --export "$LOCK")"
+setsid zkflock "$LOCK" sh -c 'echo $$ >inner; exec sleep 1000' &
+until [ -s inner ]; do sleep 0.02; done
+EOF
+  ends_with 0 "$script"
+  is_busy "$LOCK"
+  kill -KILL "$(pgrep -o -f "^zkflock --hold --export $LOCK\$")"
+  eventually gone "$(cat inner)"
+  eventually is_free "$LOCK"
+}
+
+@test "--hold: --signal is what the script gets first" {
+  export LOCK
+  script bash <<'EOF'
+trap 'echo told >told; exit 9' USR1
+zkflock --hold --signal USR1 "$LOCK" 2>log
+touch held
+while :; do sleep 0.05; done
+EOF
+  eventually test -e held
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 9 "$script"
+  assert_exist told
+  eventually contains log "process $script was ended by SIGUSR1"
+}
+
+@test "--hold: kill -9 of what holds it ends the script, and the lock comes free" {
+  export LOCK
+  script bash <<'EOF'
+zkflock --hold "$LOCK"
+touch held
+exec sleep 1000
+EOF
+  eventually test -e held
+  kill -KILL "$(keeper_of_hold)"
+  ends_with 137 "$script"
+  eventually is_free "$LOCK"
+}

@@ -1,0 +1,213 @@
+/* Who stands before whom, and who has been counted. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "recipe.h"
+#include "unit.h"
+
+static void test_sequence(void)
+{
+    int32_t n = -1;
+
+    CHECK("curator", recipe_sequence("_c_0123-lock-0000000042", &n) && n == 42);
+    CHECK("plain", recipe_sequence("x0000000007", &n) && n == 7);
+    CHECK("last", recipe_sequence("lock-2147483647", &n) && n == INT32_MAX);
+    CHECK("too great", !recipe_sequence("lock-2147483648", &n));
+    CHECK("overflown", !recipe_sequence("lock--2147483648", &n));
+    CHECK("negative", !recipe_sequence("lock--000000001", &n));
+    CHECK("short", !recipe_sequence("000000001", &n));
+    CHECK("letters", !recipe_sequence("lock-00000000x1", &n));
+    CHECK("digits alone", recipe_sequence("0000000001", &n) && n == 1);
+}
+
+static void test_place(void)
+{
+    char *const children[] = {
+        (char *)"_c_ffff-lock-0000000012", (char *)"config",           (char *)"x-0000000003",
+        (char *)"_c_0000-lock-0000000011", (char *)"mylock0000000003", (char *)"bad-00000000x4",
+    };
+    const size_t count = sizeof(children) / sizeof(children[0]);
+    struct recipe_place place = recipe_place(children, count, "_c_ffff-lock-0000000012");
+
+    CHECK("last", place.found && place.ahead == 3);
+    CHECK("last", strcmp(place.predecessor, "_c_0000-lock-0000000011") == 0);
+    CHECK("last", !place.predecessor_first);
+
+    place = recipe_place(children, count, "mylock0000000003");
+    CHECK("equal numbers go by name", place.found && place.ahead == 0 && !place.predecessor);
+    place = recipe_place(children, count, "x-0000000003");
+    CHECK("equal numbers go by name", place.ahead == 1 &&
+                                          strcmp(place.predecessor, "mylock0000000003") == 0 &&
+                                          place.predecessor_first);
+    place = recipe_place(children, count, "_c_eeee-lock-0000000012");
+    CHECK("not in the list", !place.found);
+    place = recipe_place(children, count, "config");
+    CHECK("no contender", !place.found);
+    place = recipe_place(NULL, 0, "x-0000000003");
+    CHECK("empty list", !place.found && place.ahead == 0);
+}
+
+static void test_shared(void)
+{
+    char *const children[] = {
+        (char *)"_c_aa-__READ__0000000001", (char *)"_c_bb-__READ__0000000002",
+        (char *)"_c_cc-__WRIT__0000000003", (char *)"_c_dd-__READ__0000000004",
+        (char *)"ee__rlock__0000000005",    (char *)"_c_ff-lock-0000000006",
+    };
+    struct recipe_place place;
+
+    CHECK("curator", recipe_is_shared("_c_aa-__READ__0000000001"));
+    CHECK("kazoo", recipe_is_shared("ee__rlock__0000000005"));
+    CHECK("writer", !recipe_is_shared("_c_cc-__WRIT__0000000003"));
+    CHECK("mark elsewhere", !recipe_is_shared("__READ__-lock-0000000003"));
+    CHECK("short", !recipe_is_shared("READ__0000000003"));
+
+    place = recipe_place(children, 6, children[1]);
+    CHECK("beside a reader", place.found && !place.predecessor && place.ahead == 0);
+    place = recipe_place(children, 6, children[2]);
+    CHECK("writer behind readers",
+          place.ahead == 2 && place.predecessor == children[1] && !place.predecessor_first);
+    place = recipe_place(children, 6, children[3]);
+    CHECK("reader behind a writer",
+          place.ahead == 1 && place.predecessor == children[2] && !place.predecessor_first);
+    place = recipe_place(children, 6, children[4]);
+    CHECK("past another reader", place.ahead == 1 && place.predecessor == children[2]);
+    place = recipe_place(children, 6, children[5]);
+    CHECK("writer last", place.ahead == 5 && place.predecessor == children[4]);
+    place = recipe_place(children + 2, 4, children[4]);
+    CHECK("the writer is first", place.predecessor == children[2] && place.predecessor_first);
+}
+
+static void test_unfair(void)
+{
+    char *const children[] = {(char *)"_c_aa-lock-0000000004", (char *)RECIPE_UNFAIR_NAME,
+                              (char *)"_c_bb-__READ__0000000005"};
+    struct recipe_place place = recipe_place(children, 3, children[0]);
+
+    CHECK("before the fair ones",
+          place.ahead == 1 && place.predecessor == children[1] && place.predecessor_first);
+    place = recipe_place(children, 3, RECIPE_UNFAIR_NAME);
+    CHECK("waits for all", place.found && place.ahead == 2 && place.predecessor == children[2]);
+    char *const unique[] = {(char *)"_c_0123456789abcdef0123456789abcdef-lock-0000000001",
+                            (char *)"lock0000000001",
+                            (char *)"_c_cc23456789abcdef0123456789abcdef-lock-0000000002"};
+
+    CHECK("there",
+          recipe_lists(unique, 2, "/a/_c_0123456789abcdef0123456789abcdef-lock-0000000001"));
+    CHECK("other",
+          !recipe_lists(unique, 2, "/a/_c_0123456789abcdef0123456789abcdee-lock-0000000001"));
+    CHECK("namesake", !recipe_lists(unique, 2, "/a/lock0000000001"));
+    CHECK("begins as the prefix does",
+          recipe_lists(unique, 3, "/a/_c_cc23456789abcdef0123456789abcdef-lock-0000000002"));
+    CHECK("nobody", !recipe_lists(unique, 2, NULL) && !recipe_lists(unique, 2, ""));
+    place = recipe_place(children + 1, 1, RECIPE_UNFAIR_NAME);
+    CHECK("alone", place.found && place.ahead == 0 && !place.predecessor);
+}
+
+enum { FUZZ_CHILDREN = 12 };
+
+static void fuzz_name(char name[64])
+{
+    static const char *const parts[] = {"_c_",  "lock-",     "__READ__",   "__rlock__", "x",
+                                        "-",    "0",         "9",          "\xff",      "00000",
+                                        "\x1b", "000000000", "2147483647", "4294967296"};
+    size_t len = 0;
+
+    for (uint32_t i = fuzz_below(5); i > 0; i--)
+        len +=
+            (size_t)sprintf(name + len, "%s", parts[fuzz_below(sizeof(parts) / sizeof(parts[0]))]);
+    if (fuzz_below(2))
+        sprintf(name + len, "%010u", fuzz_below(6));
+    else
+        name[len] = '\0';
+}
+
+/* By the plainest of means: who stands before own, and who is the last of them. */
+static void check_place(char *const *children, const char *own)
+{
+    struct recipe_place place = recipe_place(children, FUZZ_CHILDREN, own);
+    const char *last = NULL;
+    size_t ahead = 0;
+    int32_t last_n = 0;
+    int32_t own_n;
+    int32_t n;
+
+    if (!recipe_sequence(own, &own_n)) {
+        CHECK(own, !place.found && !place.predecessor);
+        return;
+    }
+    for (size_t i = 0; i < FUZZ_CHILDREN; i++) {
+        const char *child = children[i];
+
+        if (!recipe_sequence(child, &n) || (recipe_is_shared(own) && recipe_is_shared(child)) ||
+            n > own_n || (n == own_n && strcmp(child, own) >= 0))
+            continue;
+        ahead++;
+        if (!last || n > last_n || (n == last_n && strcmp(child, last) > 0)) {
+            last = child;
+            last_n = n;
+        }
+    }
+    CHECK(own, place.found && place.ahead == ahead);
+    CHECK(own, (place.predecessor == NULL) == (last == NULL) &&
+                   (!last || strcmp(place.predecessor, last) == 0));
+}
+
+static void test_fuzzed_names(void)
+{
+    char names[FUZZ_CHILDREN][64];
+    char *children[FUZZ_CHILDREN];
+
+    for (int round = 0; round < FUZZ_ROUNDS; round++) {
+        for (size_t i = 0; i < FUZZ_CHILDREN; i++) {
+            fuzz_name(names[i]);
+            children[i] = names[i];
+        }
+        check_place(children, names[fuzz_below(FUZZ_CHILDREN)]);
+        recipe_contenders(children, FUZZ_CHILDREN);
+        recipe_is_semaphore(children, FUZZ_CHILDREN);
+        recipe_is_kazoo_semaphore(children, FUZZ_CHILDREN);
+        recipe_lists(children, FUZZ_CHILDREN, names[0]);
+    }
+}
+
+/* What ZooKeeper shows after so many created and departed, so many of them counted. */
+static struct recipe_census census(uint32_t created, uint32_t departed, uint32_t counted)
+{
+    uint32_t children = created - departed;
+
+    return (struct recipe_census){.version = (int32_t)counted,
+                                  .cversion = (int32_t)(2 * created - children),
+                                  .children = (int32_t)children};
+}
+
+static void test_count(void)
+{
+    CHECK("new", recipe_vanished(census(0, 0, 0), 0) == 0);
+    CHECK("all counted", recipe_vanished(census(10, 7, 7), 0) == 0);
+    CHECK("two vanished", recipe_vanished(census(10, 7, 5), 0) == 2);
+    CHECK("version wraps", recipe_vanished(census(5, 5, 5), 0) == 0);
+    CHECK("near the end", recipe_vanished(census(0x7fffffff, 0x7ffffff0, 0x7fffffef), 0) == 1);
+    CHECK("beyond 2^30", recipe_vanished(census(0x60000000, 0x5fffff00, 0x5fffff00), 0) == 0);
+
+    struct recipe_census foreign = census(100, 98, 3);
+    uint32_t base = recipe_base_for_adoption(foreign);
+
+    foreign.version++;
+    CHECK("adopted", recipe_vanished(foreign, base) == 0);
+    CHECK("adopted, then one vanished", recipe_vanished(census(100, 99, 4), base) == 1);
+    CHECK("adopted, then one left", recipe_vanished(census(100, 99, 5), base) == 0);
+    CHECK("more counted than left", !recipe_plausible(recipe_vanished(census(10, 7, 8), 0)));
+    CHECK("plausible", recipe_plausible(recipe_vanished(census(10, 7, 6), 0)));
+}
+
+void unit_recipe(void)
+{
+    test_sequence();
+    test_place();
+    test_shared();
+    test_unfair();
+    test_fuzzed_names();
+    test_count();
+}
