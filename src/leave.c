@@ -156,17 +156,19 @@ void leave_again(struct lock *lock)
 
 void leave_answered(struct lock *lock)
 {
-    int rc = lock->record_state == RECORD_OURS ? lock->rc[TAG_MULTI] : lock->rc[TAG_DELETE];
+    bool counted = lock->record_state == RECORD_OURS;
+    int rc = counted ? lock->rc[TAG_MULTI] : lock->rc[TAG_DELETE];
 
     if (rc == ZOK || rc == ZNONODE) {
         leave_done(lock);
     } else if (rc == ZBADVERSION) {
         leave_again(lock);
-    } else if (lock->record_state == RECORD_OURS) {
+    } else if (counted && lock->failed_op == 0) { /* the count, not the znode */
         lock_count_no_more(lock);
         leave_again(lock);
     } else {
-        log_warning("cannot delete %s: %s; it goes with the session", lock->node, zerror(rc));
+        log_warning("cannot delete %s: %s; it goes with the session", lock->node,
+                    rc == ZNOAUTH ? "not permitted" : zerror(rc));
         leave_done(lock);
     }
 }

@@ -104,6 +104,18 @@ counts() {
   zk "$ONE" deny "$LOCK" rwcda
 }
 
+@test "without DELETE on the lock's znode it goes with the session, which is told" {
+  short_lease
+  zk "$ONE" deny "$LOCK" rwca
+  run -0 zkflock "$LOCK" echo ran
+  assert_line --index 0 ran
+  assert_line --index 1 --regexp "^zkflock: warning: cannot delete $LOCK/.*: not permitted; it goes with the session$"
+  assert_equal "${#lines[@]}" 2
+  run -0 zk "$ONE" ls "$LOCK"
+  assert_output ""
+  zk "$ONE" deny "$LOCK" rwcda
+}
+
 @test "the lease of the lock's record is the one that counts, and is told of" {
   short_lease
   run -0 zkflock --lease 30 "$LOCK" true
