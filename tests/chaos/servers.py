@@ -51,6 +51,13 @@ class Servers:
                 return line[6:]
         return ""
 
+    def last_zxid(self, name: str) -> int:
+        """The newest transaction that it has; 0 if it does not serve."""
+        for line in self.ask(name, "srvr").splitlines():
+            if line.startswith("Zxid: "):
+                return int(line[6:], 16)
+        return 0
+
     def leader(self) -> Optional[str]:
         leaders = [name for name in NAMES if self.mode(name) == "leader"]
         return leaders[0] if len(leaders) == 1 else None
