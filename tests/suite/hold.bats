@@ -297,6 +297,7 @@ True True"
   run -69 timeout 20 zkflock -u --for $$ "$LOCK"
   assert_output "zkflock: no answer from the ensemble: $LOCK could not be given back; it is held for that process no more, and comes free when the session expires"
   close_path
+  zk "$ONE" await-count "$LOCK" 0
 }
 
 @test "--hold: of zkflocks inside that have ended no descriptor is kept" {

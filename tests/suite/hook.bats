@@ -273,6 +273,7 @@ EOS
   assert_equal "$(events)" acquired
   assert grep -q "could not be given back" log
   close_path
+  zk "$ONE" await-count "$LOCK" 0
 }
 
 @test "the guard is killed beside hooks: the command is ended, the lock given back, 70" {
