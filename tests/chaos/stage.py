@@ -192,6 +192,9 @@ class Stage:
 
     def taken_over(self, kind: str, at: float, bound: float) -> None:
         """The next holder starts; how long it took goes into the report."""
+        if self.lock.partner and bound >= VANISHED:
+            # Who takes both finds the second one's holder vanished when it has the first.
+            bound += LEASE
         begin = self.lock.await_next(at, bound + 30)
         if self.disturbed():
             return
