@@ -50,24 +50,13 @@ struct front_process {
     front_last_words *last_words;
 };
 
-/* As a command that Ctrl-C ends: of one that exits a shell thinks that it has dealt with it. */
-static void die_of_interrupt(void)
-{
-    sigset_t interrupt;
-
-    sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
-    signal(SIGINT, SIG_DFL);
-    sigprocmask(SIG_UNBLOCK, &interrupt, NULL);
-    raise(SIGINT);
-}
-
 static _Noreturn void end(const struct front_process *process, int status)
 {
     if (status && process->last_words)
         process->last_words(status);
+    /* As a command that Ctrl-C ends: of one that exits a shell thinks that it has dealt with it. */
     if (process->interrupted && status == EXITCODE_SIGNAL + SIGINT)
-        die_of_interrupt();
+        signals_die_of(SIGINT);
     _exit(status);
 }
 

@@ -145,8 +145,7 @@ void keeper_end_wait(struct keeper *keeper);
 /* Whether it is known who is ahead; if not, that is asked. */
 bool keeper_knows_queue(struct keeper *keeper);
 
-/* Whether it waits for its turn only, which takes a moment: as far as is known, permits are free.
- */
+/* Whether permits are free, as far as is known, and it waits for its turn only: for a moment. */
 bool keeper_permits_left(const struct keeper *keeper);
 
 /* Who is ahead, as far as is known: "2 ahead, held for 3m12s by ci@runner7 pid 4711: make". */

@@ -89,32 +89,40 @@ bool signals_next(int fd, struct signals_received *received)
     return true;
 }
 
+static void mask_one(int how, int number)
+{
+    sigset_t one;
+
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    sigprocmask(how, &one, NULL);
+}
+
 /*
  * Through the default action and not SIGSTOP: the kernel does not stop an orphaned process group
  * for these signals, where nobody could continue it.
  */
 void signals_stop_self(int number)
 {
-    sigset_t one;
-
-    sigemptyset(&one);
-    sigaddset(&one, number);
     raise(number);
-    sigprocmask(SIG_UNBLOCK, &one, NULL);
-    sigprocmask(SIG_BLOCK, &one, NULL);
+    mask_one(SIG_UNBLOCK, number);
+    mask_one(SIG_BLOCK, number);
+}
+
+void signals_die_of(int number)
+{
+    signal(number, SIG_DFL);
+    mask_one(SIG_UNBLOCK, number);
+    raise(number);
 }
 
 void signals_await_foreground(int terminal)
 {
-    sigset_t one;
-
-    sigemptyset(&one);
-    sigaddset(&one, SIGTTOU);
-    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    mask_one(SIG_UNBLOCK, SIGTTOU);
     /* Of no effect; but from the background the kernel does not let it through, as often as it is
      * tried. */
     tcflow(terminal, TCOON);
-    sigprocmask(SIG_BLOCK, &one, NULL);
+    mask_one(SIG_BLOCK, SIGTTOU);
 }
 
 void signals_let_end(bool at_once)

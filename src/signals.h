@@ -40,6 +40,9 @@ const char *signals_name(int number, char buf[SIGNALS_NAME_SIZE]);
 /* Stops this process with that signal, as its default action would; returns when continued. */
 void signals_stop_self(int number);
 
+/* Ends this process by that signal, whose parent then sees so. */
+void signals_die_of(int number);
+
 /*
  * Stops this process until it is in the foreground of that terminal.  One whose process group is
  * orphaned, so that nobody could continue it, goes on.

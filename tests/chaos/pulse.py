@@ -34,7 +34,6 @@ class Pulse:
         self.begin = self.end = now()
 
     def __enter__(self) -> "Pulse":
-        self.begin = now()
         self.thread.start()
         return self
 

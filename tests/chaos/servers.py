@@ -44,19 +44,20 @@ class Servers:
         except OSError:
             return ""
 
+    def told(self, name: str, key: str) -> str:
+        """What it says of itself under this key; nothing if it does not serve."""
+        for line in self.ask(name, "srvr").splitlines():
+            if line.startswith(f"{key}: "):
+                return line[len(key) + 2:]
+        return ""
+
     def mode(self, name: str) -> str:
         """leader, follower, or nothing if it does not serve."""
-        for line in self.ask(name, "srvr").splitlines():
-            if line.startswith("Mode: "):
-                return line[6:]
-        return ""
+        return self.told(name, "Mode")
 
     def last_zxid(self, name: str) -> int:
         """The newest transaction that it has; 0 if it does not serve."""
-        for line in self.ask(name, "srvr").splitlines():
-            if line.startswith("Zxid: "):
-                return int(line[6:], 16)
-        return 0
+        return int(self.told(name, "Zxid") or "0", 16)
 
     def leader(self) -> Optional[str]:
         leaders = [name for name in NAMES if self.mode(name) == "leader"]

@@ -17,8 +17,7 @@ teardown() {
     [ -n "$(ensemble mode "$i")" ] || ensemble revive "$i"
   done
   ONE=$THREE
-  left=$(await_no_process 5) || fail "processes are left: $left" || return 1
-  left=$(zk "$THREE" leftovers 10) || fail "contenders are left: $left" || return 1
+  common_teardown 10
 }
 
 @test "the leader is killed while one holds and others wait: nobody loses lock or place" {

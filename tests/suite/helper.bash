@@ -25,11 +25,16 @@ common_setup() {
 
 setup() { common_setup; }
 
-teardown() {
+# common_teardown [SECONDS]: nothing runs any more, and no contender is left after so long.
+# shellcheck disable=SC2120 # failover gives it more time
+common_teardown() {
   local left
   left=$(await_no_process 5) || fail "processes are left: $left" || return 1
-  left=$(zk "$ONE" leftovers 5) || fail "contenders are left: $left" || return 1
+  left=$(zk "$ONE" leftovers "${1:-5}") || fail "contenders are left: $left" || return 1
 }
+
+# shellcheck disable=SC2119
+teardown() { common_teardown; }
 
 # The pids of everything this test started that still runs, but for the shells of the test itself.
 marked_processes() {

@@ -100,7 +100,7 @@ touch held
 exec sleep 1000
 EOF
   eventually test -e held
-  keeper=$(pgrep -o -f "^zkflock --hold .*$LOCK\$")
+  keeper=$(keeper_of_hold)
   zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
   ends_with 143 "$script"
   assert [ -d "/proc/$keeper" ]
@@ -118,7 +118,7 @@ until [ -s inner ]; do sleep 0.02; done
 EOF
   ends_with 0 "$script"
   is_busy "$LOCK"
-  kill -KILL "$(pgrep -o -f "^zkflock --hold --export $LOCK\$")"
+  kill -KILL "$(keeper_of_hold)"
   eventually gone "$(cat inner)"
   eventually is_free "$LOCK"
 }

@@ -6,10 +6,8 @@ load log
 readonly JSON=(-v --log-format json)
 
 teardown() {
-  local left
   [ -z "${path_pid:-}" ] || close_path
-  left=$(await_no_process 5) || fail "processes are left: $left" || return 1
-  left=$(zk "$ONE" leftovers 5) || fail "contenders are left: $left" || return 1
+  common_teardown
 }
 
 # member LOG EVENT NAME: the value in the last line with that event; without one, of any line.

@@ -14,10 +14,8 @@ ensemble() {
 }
 
 teardown() {
-  local left
   [ ! -d own ] || ensemble stop own
-  left=$(await_no_process 5) || fail "processes are left: $left" || return 1
-  left=$(zk "$ONE" leftovers 5) || fail "contenders are left: $left" || return 1
+  common_teardown
 }
 
 # retries LOG N: so many times it was said that there will be another try.

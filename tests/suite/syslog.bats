@@ -4,10 +4,8 @@ load helper
 load log
 
 teardown() {
-  local left
   [ -z "${reader:-}" ] || end_reader
-  left=$(await_no_process 5) || fail "processes are left: $left" || return 1
-  left=$(zk "$ONE" leftovers 5) || fail "contenders are left: $left" || return 1
+  common_teardown
 }
 
 # read_system_log [FILE]: a reader of ./devlog; pid in $reader.  Without a FILE it reads nothing,

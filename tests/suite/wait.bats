@@ -60,8 +60,8 @@ on_terminal() { # on_terminal WORDS...: what a person types who waits, on a term
   wait "$holder"
 }
 
-# As if its session had expired; its lease is 6 s, its pid in $holder.
-holder_vanishes() { # holder_vanishes LEASE
+# holder_vanishes LEASE: as if its session had expired; its pid in $holder.
+holder_vanishes() {
   zkflock --lease "$1" "$LOCK" true
   background "$LOCK" sh -c 'touch held; exec sleep 100'
   holder=$!

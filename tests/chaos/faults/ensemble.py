@@ -25,12 +25,13 @@ def others(name: str) -> list[str]:
 def bridges(stage: Stage, run: Run, pulse: Pulse) -> None:
     """The command never notices, unless nothing was committed for longer than a lease bridges."""
     still = pulse.standstill()
-    if still <= BRIDGED:
-        stage.ends(run, 0, within=FAR)
-        return
-    stage.servers.own_faults.append(f"{stage.played.name}: nothing was committed for {still:.1f} s,"
-                                    f" of which a lease of {LEASE:g} s bridges {BRIDGED:g} s")
-    stage.ends(run, 0, EXIT_LOST, within=FAR)
+    right = [0]
+    if still > BRIDGED:
+        right.append(EXIT_LOST)
+        stage.servers.own_faults.append(
+            f"{stage.played.name}: nothing was committed for {still:.1f} s, of which a lease of "
+            f"{LEASE:g} s bridges {BRIDGED:g} s")
+    stage.ends(run, *right, within=FAR)
 
 
 def hold_at(stage: Stage, server: str) -> Run:
