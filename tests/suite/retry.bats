@@ -155,6 +155,8 @@ waits_again() { [ "$(grep -c 'waiting for /' log)" -ge 2 ]; }
   eventually test -e held
   stop=$(cat own/1/pid)
   kill -STOP "$stop"
+  # Its first thread has to run for the others to be stopped; until then it serves.
+  eventually in_state "$stop" T
   background -v -z "$OWN" --connect-timeout 300ms --retry 20 --retry-delay 1 -w 1 "$LOCK" touch ran 2>log
   waiter=$!
   # By now more than -w has gone by.
