@@ -12,148 +12,228 @@
  */
 static void hold(struct lock *lock)
 {
-    const struct lease lease = lease_plan(lock_lease(lock), LEASE_OWN_GRACE);
-
-    if (clock_now() - lock->proof_sent > lease.interval)
-        step_prove(lock);
-    else
+    if (lease_is_fresh(lock_lease(lock), lock->proof_sent, clock_now()))
         lock_enter_held(lock);
+    else
+        step_prove(lock);
 }
 
-static void begin_settling(struct lock *lock)
+/* ---- what is known ---- */
+
+static enum recipe_kind kind_of(const struct lock *lock)
+{
+    if (lock->terms.permits)
+        return RECIPE_PERMIT;
+    return lock->terms.kind == NAMING_READER ? RECIPE_READER : RECIPE_EXCLUSIVE;
+}
+
+static enum recipe_record record_of(const struct lock *lock)
+{
+    if (lock_is_turn(lock) && lock->record_state == RECORD_NONE)
+        return RECIPE_UNCOUNTED;
+    if (lock->record_state == RECORD_OURS)
+        return lock_counts(lock) ? RECIPE_COUNTED : RECIPE_UNCOUNTED;
+    return lock->counting == COUNTING_FORBIDDEN ? RECIPE_FORBIDDEN : RECIPE_NO_RECORD;
+}
+
+static struct recipe_decision decide(const struct lock *lock)
+{
+    const struct recipe_facts facts = {
+        .kind = kind_of(lock),
+        .record = record_of(lock),
+        .base = lock->record.base,
+        .careful = lock->terms.delay != 0,
+        .settled = lock->settled,
+        .census = lock->census,
+        .settling = lock->settling,
+        .waited_for = lock->waited_for,
+        .vanished_above = lock->above.vanished,
+        .taken = lock_permits_taken(lock),
+        .permits = (size_t)lock->terms.permits,
+    };
+
+    return recipe_decide(&facts);
+}
+
+/* ---- what follows ---- */
+
+/* How long those who vanished may still run a command. */
+static int64_t settling_delay(const struct lock *lock)
 {
     int64_t delay = lock_lease(lock);
 
-    /* More than the lease if that was asked for, and never less. */
-    if (lock->terms.delay > delay)
-        delay = lock->terms.delay;
+    /* Whoever held the lock above without a record did so by the default. */
+    if (lock->above.vanished > 0 && delay < LEASE_DEFAULT)
+        delay = LEASE_DEFAULT;
+    /* More if that was asked for, and never less. */
+    return lock->terms.delay > delay ? lock->terms.delay : delay;
+}
+
+static void settle(struct lock *lock)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    int64_t delay = settling_delay(lock);
+    bool counted = record_of(lock) == RECIPE_COUNTED;
+
+    lock->step = STEP_NONE;
+    lock->phase = LOCK_SETTLING;
+    lock->settled = false;
     lock->settled_at = lock->received + delay;
     lock->settling = lock->census;
-    lock->squared = 0;
-    step_tell_settling(lock, lock->settled_at - lock->received);
+    lock->waited_for = counted ? recipe_vanished(lock->census, lock->record.base) : 0;
+    step_tell_settling(lock, delay);
+    if (lock->above.vanished > 0)
+        log_info("%s: a holder may have vanished from a lock that stood there; its command may run "
+                 "for %s more",
+                 lock->terms.above, clock_format(lock->settled_at - clock_now(), span));
+    else
+        log_info("%s: %s; its command may run for %s more", lock->path,
+                 counted ? "a contender vanished" : "earlier holders are not known",
+                 clock_format(lock->settled_at - clock_now(), span));
 }
 
-/* Each that vanished may still run one command; there may be permits for all of them. */
-static bool are_enough_permits(const struct lock *lock, uint32_t vanished)
+static void distrust(struct lock *lock)
 {
-    return lock->terms.permits &&
-           (int64_t)lock->census.children + vanished <= (int64_t)lock->terms.permits;
+    log_warning("the departure count of %s cannot be right: has somebody written to it? Every "
+                "holder waits %" PRId64 " s for it; see --remove",
+                lock->path, lock->record.lease_ms / 1000);
+    lock->counting = COUNTING_WRONG;
+    count_consider(lock);
 }
 
-/* Whether nobody has come in or gone out since the wait began. */
-static bool is_unchanged(const struct lock *lock)
+/* Whether the lease that was asked for is one that the others cannot know of. */
+static bool wants_longer_lease(const struct lock *lock)
 {
-    return lock->census.version == lock->settling.version &&
-           recipe_vanished(lock->census, 0) == recipe_vanished(lock->settling, 0);
+    return lock->record_state == RECORD_NONE && lock->terms.lease > LEASE_DEFAULT &&
+           !lock_is_turn(lock);
 }
 
-/*
- * How many may be counted out after the wait.  Who is alone: all that are found, since nobody
- * behind it ever held.  A permit holder: those that it has waited for; under the lock that it
- * stands in nobody else counts any out.  A reader, beside whom others do: all if nothing has
- * changed, or none.
- */
-static uint32_t may_square(const struct lock *lock, uint32_t vanished)
+static void leave_because_lease(struct lock *lock)
 {
-    if (lock->terms.permits) {
-        uint32_t due = recipe_vanished(lock->settling, lock->record.base) - lock->squared;
+    char own[CLOCK_FORMAT_SIZE];
+    char common[CLOCK_FORMAT_SIZE];
 
-        return due < vanished ? due : vanished;
-    }
-    return lock->terms.kind != NAMING_READER || is_unchanged(lock) ? vanished : 0;
+    leave_because(lock, EXITCODE_CONFIG,
+                  "%s has no record of its lease and its ACL does not let this client write one, "
+                  "so the lease is %s for all; leave out --lease %s, or take the lock once as a "
+                  "user who may write to that znode",
+                  lock->path, clock_format(LEASE_DEFAULT, common),
+                  clock_format(lock->terms.lease, own));
 }
 
-static bool may_adopt(const struct lock *lock)
-{
-    return !(lock->terms.permits || lock->terms.kind == NAMING_READER) || is_unchanged(lock);
-}
-
-/*
- * First in the queue, proven, and the census was read behind the proof: may the command start?
- * Rule: after L, counted from the receipt of the first census, the one who is first and exclusive
- * squares whatever it finds; nobody behind it ever held.  A reader squares what it saw first, or
- * nothing.
- */
 void count_consider(struct lock *lock)
 {
-    uint32_t due = 0; /* to be counted out, having been waited for */
+    const struct recipe_decision decision = decide(lock);
 
-    if (lock->record_state == RECORD_OURS) {
-        uint32_t vanished = recipe_vanished(lock->census, lock->record.base);
-
-        due = lock->settled ? may_square(lock, vanished) : 0;
-        /* What is due is counted out even if there are permits enough, for those who come next. */
-        if (vanished == 0 || (are_enough_permits(lock, vanished) && due == 0)) {
-            hold(lock);
-            return;
-        }
-        if (!recipe_plausible(vanished)) {
-            log_warning("the departure count of %s cannot be right: has somebody written to it? "
-                        "Every holder waits %" PRId64 " s for it; see --remove",
-                        lock->path, lock->record.lease_ms / 1000);
-            lock->record_state = RECORD_BROKEN;
-        }
-    }
-    /* --lock-delay 0 is at the user's risk; the count stays for those who do not take it. */
-    bool careful = lock->terms.delay != 0;
-
-    /* Others have vanished while those before them were waited for. */
-    if (careful && lock->settled && lock->terms.permits && lock->record_state == RECORD_OURS &&
-        due == 0) {
-        lock->settled = false;
-        lock->settled_at = CLOCK_NEVER;
-    }
-    if (careful && !lock->settled) {
-        char span[CLOCK_FORMAT_SIZE];
-
-        lock->step = STEP_NONE;
-        lock->phase = LOCK_SETTLING;
-        if (lock->settled_at == CLOCK_NEVER)
-            begin_settling(lock);
-        log_info("%s: %s; its command may run for %s more", lock->path,
-                 lock->record_state == RECORD_OURS ? "a contender vanished"
-                                                   : "earlier holders are not known",
-                 clock_format(lock->settled_at - clock_now(), span));
-    } else if (careful && lock->record_state == RECORD_OURS && due > 0) {
-        step_square(lock, due);
-        lock->squared += lock->squaring; /* also if the answer is lost: it may have been done */
-    } else if (careful && lock->record_state == RECORD_NONE && may_adopt(lock)) {
-        step_adopt(lock);
-    } else {
+    switch (decision.verdict) {
+    case RECIPE_HOLD:
         hold(lock);
+        break;
+    case RECIPE_SETTLE:
+        if (wants_longer_lease(lock) && lock->counting == COUNTING_UNTRIED)
+            step_ask_write(lock); /* rather than refuse after the wait */
+        else
+            settle(lock);
+        break;
+    case RECIPE_SQUARE:
+        step_square(lock, decision.count);
+        lock->waited_for -= lock->squaring; /* also if the answer is lost: it may have been done */
+        break;
+    case RECIPE_SQUARE_ABOVE:
+        step_square_above(lock);
+        break;
+    case RECIPE_ADOPT:
+        step_adopt(lock, decision.count);
+        break;
+    case RECIPE_HOLD_BLIND:
+        if (wants_longer_lease(lock))
+            leave_because_lease(lock);
+        else
+            hold(lock);
+        break;
+    case RECIPE_DISTRUST:
+        distrust(lock);
+        break;
     }
 }
 
-static void not_written(struct lock *lock)
+/* ---- what was written ---- */
+
+/*
+ * The transaction checked the own znode, so it is a proof; but not by a name without the GUID,
+ * which may be that of another's znode.
+ */
+static void written(struct lock *lock, bool enough)
 {
-    if (lock->step == STEP_SQUARE)
-        lock->squared -= lock->squaring;
+    if (enough && lock_knows_own(lock))
+        hold(lock);
+    else
+        step_prove(lock);
+}
+
+/* Of a lock that changed meanwhile everything is read again. */
+static void not_written(struct lock *lock, int rc, const char *path)
+{
+    if (rc == ZNOAUTH)
+        lock_count_no_more(lock);
+    else if (rc != ZBADVERSION && rc != ZNONODE) {
+        leave_because_rc(lock, rc, "write to", path);
+        return;
+    }
     step_prove(lock);
 }
 
-/* SQUARE or ADOPT: of a lock that changed meanwhile everything is read again. */
-void count_written(struct lock *lock)
+void count_squared(struct lock *lock)
 {
     int rc = lock->rc[TAG_MULTI];
-    bool all = lock->step == STEP_ADOPT ||
-               lock->squaring == recipe_vanished(lock->census, lock->record.base);
+    bool all = lock->squaring == recipe_vanished(lock->census, lock->record.base);
 
-    if (rc == ZOK) {
-        uint32_t sets = lock->step == STEP_SQUARE ? lock->squaring : 1;
-
-        lock->record_state = RECORD_OURS;
-        lock->census.version = (int32_t)((uint32_t)lock->census.version + sets);
-        /* A check by a name without the GUID may have met another's znode. */
-        if (all && lock_knows_own(lock))
-            hold(lock);
-        else
-            step_prove(lock);
-    } else if (rc == ZNOAUTH) {
-        lock_count_no_more(lock);
-        not_written(lock);
-    } else if (rc == ZBADVERSION || rc == ZNONODE) {
-        not_written(lock);
-    } else {
-        leave_because_rc(lock, rc, "write to", lock->path);
+    if (rc != ZOK) {
+        lock->waited_for += lock->squaring;
+        not_written(lock, rc, lock->path);
+        return;
     }
+    lock->counting = COUNTING_PERMITTED;
+    lock->census.version = (int32_t)((uint32_t)lock->census.version + lock->squaring);
+    written(lock, all);
+}
+
+/* Nothing depends on it but how long the next one waits. */
+void count_squared_above(struct lock *lock)
+{
+    int rc = lock->rc[TAG_MULTI];
+
+    if (rc == ZOK && lock->squaring > 0) {
+        lock->above.vanished -= lock->squaring;
+        lock->above.version = (int32_t)((uint32_t)lock->above.version + lock->squaring);
+    } else {
+        lock->above.vanished = 0; /* it was waited for */
+    }
+    step_prove(lock);
+}
+
+void count_adopted(struct lock *lock)
+{
+    int rc = lock->rc[TAG_MULTI];
+
+    if (rc != ZOK) {
+        not_written(lock, rc, lock->path);
+        return;
+    }
+    lock->counting = COUNTING_PERMITTED;
+    lock->record_state = RECORD_OURS;
+    lock->record = lock->adopting;
+    lock->census.version = (int32_t)((uint32_t)lock->census.version + 1);
+    /* Those that left during the wait may be too many beside a permit. */
+    written(lock, !lock->terms.permits);
+}
+
+void count_write_asked(struct lock *lock)
+{
+    if (lock->rc[TAG_MULTI] == ZNOAUTH) {
+        leave_because_lease(lock);
+        return;
+    }
+    lock->counting = COUNTING_PERMITTED;
+    count_consider(lock);
 }

@@ -47,6 +47,8 @@ static void note_children(struct lock *lock, const struct session_event *event)
 
     tell_of_strangers(lock, event);
     lock->place = (struct recipe_place){0};
+    lock->listed = recipe_contenders(event->children, event->children_len);
+    lock->listed_pzxid = event->stat.pzxid;
     lock->is_around = recipe_lists(event->children, event->children_len, lock->terms.around);
     lock->is_kazoo_semaphore = recipe_is_kazoo_semaphore(event->children, event->children_len);
     lock->is_semaphore = recipe_is_semaphore(event->children, event->children_len);
@@ -71,14 +73,12 @@ static void note_parent(struct lock *lock, const struct session_event *event)
                                           .cversion = event->stat.cversion,
                                           .children = event->stat.numChildren};
     lock->pzxid = event->stat.pzxid;
-    /* What was once found out to be wrong stays so: this process counts no longer. */
-    if (lock->record_state == RECORD_BROKEN)
-        return;
     if (record_decode(event->data, event->data_len, &record)) {
         lock->record = record;
         lock->record_state = RECORD_OURS;
     } else if (event->data_len == 0) {
         lock->record_state = RECORD_NONE;
+        lock->record = (struct record){.lease_ms = lock_lease_without_record(lock)};
     } else {
         lock->record_state = RECORD_FOREIGN;
         lock->foreign_len = event->data_len;
@@ -94,6 +94,7 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
         /* Those above the lock may exist, and be out of our rights; the last answer tells. */
         if (lock->ancestor_rc == ZOK && event->rc != ZNODEEXISTS)
             lock->ancestor_rc = event->rc;
+        lock->made = event->rc == ZOK;
         break;
     case TAG_CREATE:
         if (event->rc == ZOK) {
@@ -108,8 +109,8 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
             note_children(lock, event);
         break;
     case TAG_ABOVE:
-        if (event->rc == ZOK)
-            lock->contenders_above = recipe_contenders(event->children, event->children_len);
+    case TAG_ABOVE_DATA:
+        accept_note_above(lock, event);
         break;
     case TAG_PARENT:
         if (event->rc == ZOK)

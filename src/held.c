@@ -56,8 +56,11 @@ void held_own_watched(struct lock *lock, const struct session_event *event)
         lock->watch_own_at = clock_now(); /* sent once there is contact */
     else if (event->rc == ZNONODE)
         lose_deleted(lock);
-    else if (event->rc == ZOK)
+    else if (event->rc == ZOK) {
         lock_note_own(lock, event);
+        if (!lock_owns(lock))
+            lose_deleted(lock);
+    }
 }
 
 void held_own_changed(struct lock *lock, int watch_type)

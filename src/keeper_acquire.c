@@ -89,6 +89,13 @@ static bool take_lease(struct keeper *keeper)
     return true;
 }
 
+int64_t keeper_lease_end(const struct keeper *keeper)
+{
+    if (!keeper->locks)
+        return CLOCK_NEVER / 2;
+    return lease_end(keeper->lease.length, lockset_proven_at(keeper->locks));
+}
+
 /* By others, or by one who vanished; not while the last proof of several locks is made. */
 static bool is_kept_waiting(const struct keeper *keeper)
 {

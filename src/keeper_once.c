@@ -19,7 +19,7 @@ static void pump_held(struct keeper *keeper, int64_t *next_proof, int64_t deadli
 
     if (now >= *next_proof) {
         lockset_prove(keeper->locks);
-        guard_extend(&keeper->guard, lockset_proven_at(keeper->locks) + keeper->lease.length);
+        guard_extend(&keeper->guard, keeper_lease_end(keeper));
         *next_proof = now + keeper->lease.interval;
     }
     keeper_pump(keeper, clock_earlier(deadline, *next_proof));

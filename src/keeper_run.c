@@ -45,14 +45,6 @@ struct run {
     unsigned int kill_round;
 };
 
-/* The locks of a zkflock around this one are that one's care, which ends this one with its tree. */
-static int64_t lease_end(const struct keeper *keeper)
-{
-    if (!keeper->locks)
-        return CLOCK_NEVER / 2;
-    return lockset_proven_at(keeper->locks) + keeper->lease.length;
-}
-
 /* ---- proofs ---- */
 
 static void prove(struct run *run)
@@ -67,10 +59,10 @@ static void prove(struct run *run)
         lockset_prove(keeper->locks);
         run->next_proof = now + keeper->lease.interval;
     }
-    if (run->reason == RUNNING && lease_end(keeper) > run->sent_end) {
+    if (run->reason == RUNNING && keeper_lease_end(keeper) > run->sent_end) {
         if (run->sent_end <= keeper->guarded_until)
             run->sent_at = now;
-        run->sent_end = lease_end(keeper);
+        run->sent_end = keeper_lease_end(keeper);
         guard_extend(&keeper->guard, run->sent_end);
     }
     run->news_at = run->reason == RUNNING ? keeper_tell_of_proofs(keeper) : CLOCK_NEVER;
@@ -168,7 +160,7 @@ static void go_on_ending(struct run *run)
 static void say_when_empty(const struct keeper *keeper)
 {
     char span[CLOCK_FORMAT_SIZE];
-    int64_t left = lease_end(keeper) - clock_now();
+    int64_t left = keeper_lease_end(keeper) - clock_now();
 
     if (left < 0)
         log_error("nothing of %s is left, but only %s after the lease ended: it may have run at "
@@ -308,7 +300,7 @@ static void start(struct run *run)
 {
     struct keeper *keeper = run->keeper;
 
-    run->sent_end = keeper->guarded_until = lease_end(keeper);
+    run->sent_end = keeper->guarded_until = keeper_lease_end(keeper);
     run->next_proof = run->news_at = CLOCK_NEVER;
     if (keeper->locks)
         run->next_proof = lockset_proven_at(keeper->locks) + keeper->lease.interval;

@@ -121,6 +121,13 @@ void keeper_offer(struct keeper *keeper);
 /* Answers zkflocks inside the command. */
 void keeper_serve_reentry(struct keeper *keeper);
 
+/*
+ * When the lease of all locks that are held ends, by the last proofs that were answered.  Without
+ * own locks: never, since those of a zkflock around this one are kept by that one, which ends this
+ * one with its tree.
+ */
+int64_t keeper_lease_end(const struct keeper *keeper);
+
 /* What is used by re-entry is used until the guard has ended as well, should this be killed. */
 void keeper_share_entries(const struct keeper *keeper);
 

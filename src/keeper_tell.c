@@ -57,7 +57,7 @@ void keeper_tell_released(struct keeper *keeper)
 
 static void tell_late(const struct keeper *keeper, int64_t late)
 {
-    int64_t left = lockset_proven_at(keeper->locks) + keeper->lease.length - clock_now();
+    int64_t left = keeper_lease_end(keeper) - clock_now();
     const struct log_field fields[] = {
         {"late_s", LOG_SPAN, .number = late}, {"lease_left_s", LOG_SPAN, .number = left}, {0}};
     char a[CLOCK_FORMAT_SIZE];

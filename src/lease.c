@@ -29,6 +29,16 @@ struct lease lease_plan(int64_t length, int64_t grace)
     };
 }
 
+int64_t lease_end(int64_t length, int64_t proven_at)
+{
+    return proven_at + length;
+}
+
+bool lease_is_fresh(int64_t length, int64_t proven_at, int64_t now)
+{
+    return now - proven_at <= lease_plan(length, LEASE_OWN_GRACE).interval;
+}
+
 /* What is left for a grace. */
 static int64_t room(const struct lease *lease)
 {

@@ -42,6 +42,16 @@ struct lease {
 /* length, grace: ns. */
 struct lease lease_plan(int64_t length, int64_t grace);
 
+/* When a lease of this length ends whose last proof was sent then. */
+int64_t lease_end(int64_t length, int64_t proven_at);
+
+/*
+ * Whether a proof sent then leaves the command the whole room above at its start: it is no older
+ * than one that is due for the next.  For several locks held as one: length is the smallest of
+ * their leases and proven_at the oldest of their proofs, as for lease_end().
+ */
+bool lease_is_fresh(int64_t length, int64_t proven_at, int64_t now);
+
 /* Whether a holder survives the fail-over of a server with these spans. */
 bool lease_fits(const struct lease *lease);
 

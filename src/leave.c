@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "log.h"
+#include "xalloc.h"
 
 void leave_done(struct lock *lock)
 {
@@ -18,6 +19,20 @@ void leave_done(struct lock *lock)
     lock->phase = LOCK_LEFT;
 }
 
+/* It may be the own znode, made by a create whose answer was lost. */
+static void claim_unfair(struct lock *lock)
+{
+    xreplace(&lock->node, xasprintf("%s/%s", lock->path, RECIPE_UNFAIR_NAME));
+    step_claim(lock);
+}
+
+/* Whoever has come meanwhile keeps it. */
+static void leave_undoing(struct lock *lock)
+{
+    lock->undo = false;
+    step_remove(lock);
+}
+
 /* Waits for the flight under way; its landing comes back here. */
 void leave_begin(struct lock *lock)
 {
@@ -26,8 +41,12 @@ void leave_begin(struct lock *lock)
     lock->phase = LOCK_LEAVING;
     if (lock->pending || lock->retry || lock->step == STEP_LEAVE)
         return;
-    if (!lock->node)
+    if (!lock->node && lock->rc[TAG_CREATE] == ZNODEEXISTS && lock->step == STEP_JOIN)
+        claim_unfair(lock);
+    else if (!lock->node)
         leave_done(lock);
+    else if (lock->undo)
+        leave_undoing(lock);
     else if (!lock_knows_own(lock))
         step_claim(lock); /* the name may be another's by now */
     else if (lock->record_state == RECORD_UNKNOWN || lock->record_state == RECORD_NONE)
@@ -138,8 +157,7 @@ void leave_swept(struct lock *lock)
 
 void leave_claimed(struct lock *lock)
 {
-    if (lock->rc[TAG_OWN] != ZOK || lock->rc[TAG_PARENT] != ZOK ||
-        lock->owner != session_id(lock->session))
+    if (lock->rc[TAG_OWN] != ZOK || lock->rc[TAG_PARENT] != ZOK || !lock_owns(lock))
         leave_done(lock);
     else
         step_leave(lock);
@@ -154,9 +172,18 @@ void leave_again(struct lock *lock)
         step_claim(lock);
 }
 
+/* Where there is no record nobody relies on the count, but a semaphore that might be made there. */
+void leave_uncounted(struct lock *lock)
+{
+    if (lock->record_state == RECORD_OURS)
+        lock_count_no_more(lock);
+    else
+        lock->counting = COUNTING_FORBIDDEN;
+}
+
 void leave_answered(struct lock *lock)
 {
-    bool counted = lock->record_state == RECORD_OURS;
+    bool counted = lock_counts(lock);
     int rc = counted ? lock->rc[TAG_MULTI] : lock->rc[TAG_DELETE];
 
     if (rc == ZOK || rc == ZNONODE) {
@@ -164,7 +191,7 @@ void leave_answered(struct lock *lock)
     } else if (rc == ZBADVERSION) {
         leave_again(lock);
     } else if (counted && lock->failed_op == 0) { /* the count, not the znode */
-        lock_count_no_more(lock);
+        leave_uncounted(lock);
         leave_again(lock);
     } else {
         log_warning("cannot delete %s: %s; it goes with the session", lock->node,

@@ -15,7 +15,8 @@
  *         -> LIST -> PROVE            somebody has written to the own znode  [queue_proven]
  *         -> SETTLING -> PROVE        somebody did: the lease is waited out, once  [lock_tick]
  *         -> SQUARE -> HELD           then the vanished are counted out
- *         -> ADOPT  -> HELD           the same for a lock that zkflock did not make
+ *         -> ADOPT  -> HELD           the same for a lock that has no record: one is written first
+ *                   -> HELD           or may not be: then all have the default lease
  *   HELD  -> LOST                     own znode or session gone  [held_lose]
  *   any   -> LEAVE -> LEFT            counted out in one transaction  [leave_begin]
  *   HELD  -> REMOVE -> LEFT           the lock goes with it, if nobody else is there  [lock_remove]
@@ -31,6 +32,8 @@
  *   - Being first is stable: no lower sequence number can appear.
  *   - HELD needs a committed write that names the own znode (create, set or multi with check) sent
  *     after the lock came free, and a census read behind it in the same session.
+ *   - All holders of a lock have the same lease: nobody holds before a record with one stands in
+ *     the lock's znode, and where nobody may write one it is the default for all.
  *   - Every znode made leaves counted in the parent's version, or its departure makes
  *     recipe_vanished() grow, and the next holder waits.
  *   - The GUID is new for each session, so a znode that carries it is this session's.
@@ -59,8 +62,10 @@ static const struct {
     [STEP_COUNT] = {permit_counted, step_count},
     [STEP_VERIFY] = {queue_verified, queue_watch_again},
     [STEP_PROVE] = {queue_proven, step_prove},
-    [STEP_SQUARE] = {count_written, step_prove},
-    [STEP_ADOPT] = {count_written, step_prove},
+    [STEP_SQUARE] = {count_squared, step_prove},
+    [STEP_SQUARE_ABOVE] = {count_squared_above, step_prove},
+    [STEP_ADOPT] = {count_adopted, step_prove},
+    [STEP_ASK_WRITE] = {count_write_asked, step_ask_write},
     [STEP_READ_VERSION] = {leave_version_read, step_read_version},
     [STEP_SWEEP] = {leave_swept, step_sweep},
     [STEP_CLAIM] = {leave_claimed, step_claim},

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "lease.h"
 #include "log.h"
 #include "revocation.h"
 #include "xalloc.h"
@@ -32,16 +33,24 @@ void lock_forget_place(struct lock *lock)
     xreplace(&lock->predecessor, NULL);
     lock->czxid = 0;
     lock->revoked = false;
+    lock->backing_off = false;
     lock->settled = false;
     lock->settled_at = CLOCK_NEVER;
 }
 
+bool lock_owns(const struct lock *lock)
+{
+    return lock->owner == session_id(lock->session);
+}
+
 void lock_note_own(struct lock *lock, const struct session_event *event)
 {
-    lock->czxid = event->stat.czxid;
     lock->owner = event->stat.ephemeralOwner;
+    if (!lock_owns(lock))
+        return;
+    lock->czxid = event->stat.czxid;
     lock->version = event->stat.version;
-    if (!lock->revoked && event->data && lock->owner == session_id(lock->session))
+    if (!lock->revoked && event->data)
         lock->revoked = revocation_decode(event->data, event->data_len, lock->revoked_by);
 }
 
@@ -60,13 +69,24 @@ void lock_enter_held(struct lock *lock)
     lock->phase = LOCK_HELD;
 }
 
-/* Without the right to write to the lock's znode: the next holder will wait as this one did. */
+/* The next holder will wait as this one did. */
 void lock_count_no_more(struct lock *lock)
 {
+    lock->counting = COUNTING_FORBIDDEN;
+    if (lock->record_state == RECORD_NONE)
+        lock->record.lease_ms = lock_lease_without_record(lock);
     log_warning("not permitted to write to %s, so departures are not counted there and every "
                 "holder waits %" PRId64 " s for the one before",
                 lock->path, lock->record.lease_ms / 1000);
-    lock->record_state = RECORD_BROKEN;
+}
+
+int64_t lock_lease_without_record(const struct lock *lock)
+{
+    int64_t own = lock->terms.lease;
+
+    if (own < LEASE_DEFAULT || lock->counting == COUNTING_FORBIDDEN)
+        own = LEASE_DEFAULT;
+    return own / CLOCK_MS;
 }
 
 int64_t lock_lease(const struct lock *lock)

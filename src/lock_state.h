@@ -4,6 +4,7 @@
  *     lock.c         events and steps, and who takes them; its head has the diagram
  *     queue.c        from nothing to the head of the queue
  *     permit.c       the same for a permit of a semaphore
+ *     accept.c       is the znode one that can be taken?  locks and semaphores on one path
  *     held.c         while it is held: proofs of life, and how it is lost
  *     count.c        may the command start? the departures that nobody counted
  *     leave.c        giving a place or the lock back, giving up, and removing the lock
@@ -35,7 +36,9 @@ enum step {
     STEP_VERIFY,
     STEP_PROVE,
     STEP_SQUARE,
+    STEP_SQUARE_ABOVE,
     STEP_ADOPT,
+    STEP_ASK_WRITE,
     STEP_READ_VERSION, /* this and those below belong to leaving */
     STEP_LEAVE,
     STEP_REMOVE,
@@ -51,6 +54,7 @@ enum tag {
     TAG_SYNC,
     TAG_CHILDREN,
     TAG_ABOVE,
+    TAG_ABOVE_DATA,
     TAG_PARENT,
     TAG_OWN,
     TAG_PREDECESSOR,
@@ -76,7 +80,24 @@ enum record_state {
     RECORD_OURS,    /* lock->record holds */
     RECORD_NONE,    /* the znode is empty: made by somebody else, may be adopted */
     RECORD_FOREIGN, /* the znode holds something else: it is no lock */
-    RECORD_BROKEN,  /* the count cannot be right: wait, never square, never count */
+};
+
+/* Whether departures can be counted in the lock's znode; never better than it was found to be. */
+enum counting {
+    COUNTING_UNTRIED,   /* as far as is known */
+    COUNTING_PERMITTED, /* a write of ours was carried out, or would have been */
+    COUNTING_FORBIDDEN, /* by the znode's ACL */
+    COUNTING_WRONG,     /* the count cannot be right: wait, never square, never count */
+};
+
+/* What is known of the znode above a semaphore's two, where a lock may have stood. */
+struct above {
+    bool read;         /* behind the own create, list and data; the rest holds only then */
+    size_t contenders; /* of that lock */
+    bool is_lock;      /* it has a lock's record */
+    bool is_empty;     /* it has no data: its version counts what a lock there counted out */
+    int32_t version;
+    uint32_t vanished; /* from that lock, and not counted out */
 };
 
 struct lock {
@@ -101,8 +122,10 @@ struct lock {
     int64_t received; /* when its last answer came */
 
     /* the lock's znode */
-    struct record record;
+    struct record record;   /* its lease is that of the lock in any state but UNKNOWN */
+    struct record adopting; /* by the step under way */
     enum record_state record_state;
+    enum counting counting;
     size_t foreign_len; /* of what the znode holds, RECORD_FOREIGN */
     struct recipe_census census;
     int64_t pzxid; /* the last change to the children */
@@ -111,8 +134,12 @@ struct lock {
     bool children_changed; /* a permit: while they were counted */
     bool is_around;        /* what a zkflock around this one holds stands in this queue */
     bool is_kazoo_semaphore;
-    bool is_semaphore;       /* has the znodes of one below it */
-    size_t contenders_above; /* that stand where a semaphore's own lock would */
+    bool is_semaphore;    /* has the znodes of one below it */
+    size_t listed;        /* contenders in the last list */
+    int64_t listed_pzxid; /* the last change to the children that the list shows; 0: no list */
+    bool made;            /* by this contender */
+    bool undo;            /* on leaving it goes too: it should not have been made */
+    struct above above;
 
     /* the own znode */
     char guid[LOCK_GUID_SIZE];
@@ -138,11 +165,13 @@ struct lock {
     int64_t settled_at; /* CLOCK_NEVER: not begun */
     bool settled;
     struct recipe_census settling; /* as it was when the wait began */
-    uint32_t squaring;             /* by the step under way */
-    uint32_t squared;              /* since the wait ended, or perhaps */
+    uint32_t waited_for; /* vanished then, and not squared since; less one square whose answer was
+                            lost, which may have been carried out */
+    uint32_t squaring;   /* by the step under way */
 
     int64_t proof_sent; /* when the last write that names the own znode was sent */
     bool waited;        /* since the create, which then is no proof any more */
+    bool backing_off;   /* the own znode is being deleted, to be made again later */
     int64_t proven_at;
     int64_t checked_at;   /* as proven_at, but whose znode it was is not known yet */
     int64_t watch_own_at; /* CLOCK_NEVER: it is being watched */
@@ -182,15 +211,49 @@ void lock_start_over(struct lock *lock);
 
 /*
  * Takes in what an answer tells of the own znode; its data, if the answer has it, may ask for the
- * lock to be given up.
+ * lock to be given up.  Of another session's of the same name only that is noted: lock_owns().
  */
 void lock_note_own(struct lock *lock, const struct session_event *event);
+
+/* Whether the znode of the own name was this session's when it was last read. */
+bool lock_owns(const struct lock *lock);
 
 /* The last proof holds the lock. */
 void lock_enter_held(struct lock *lock);
 
 /* The ACL of the lock's znode forbids counting in it: warns, and does without from now on. */
 void lock_count_no_more(struct lock *lock);
+
+/*
+ * Whether a departure is counted: in the record, or where there is none yet in the version alone,
+ * for whoever looks at the znode then.
+ */
+static inline bool lock_counts(const struct lock *lock)
+{
+    return (lock->record_state == RECORD_OURS || lock->record_state == RECORD_NONE) &&
+           (lock->counting == COUNTING_UNTRIED || lock->counting == COUNTING_PERMITTED);
+}
+
+/*
+ * Whether it is the lock under which the permits of a semaphore are taken, one at a time.  No
+ * command runs under it, so it needs no lease.
+ */
+static inline bool lock_is_turn(const struct lock *lock)
+{
+    return lock->terms.above && !lock->terms.permits;
+}
+
+/* The children of a semaphore that take a permit, as far as they are known to be contenders. */
+static inline size_t lock_permits_taken(const struct lock *lock)
+{
+    return lock->listed_pzxid == lock->pzxid ? lock->listed : (size_t)lock->census.children;
+}
+
+/*
+ * The lease of a lock whose znode has no record, ms.  Whoever may not write there holds by the
+ * default, so that nobody may go below it; and nobody who may not write may go beyond it.
+ */
+int64_t lock_lease_without_record(const struct lock *lock);
 
 /* ---- step.c: each sends the requests of one step; flight_landed() in lock.c takes it on ---- */
 
@@ -221,8 +284,14 @@ void step_tell_settling(struct lock *lock, int64_t settling);
 /* Counts out vanished contenders, LOCK_SQUARE_MAX at the most, if nothing has changed. */
 void step_square(struct lock *lock, uint32_t count);
 
-/* Writes a record into a lock's znode that has none. */
-void step_adopt(struct lock *lock);
+/* The same in the znode above a semaphore's, of those that vanished from a lock there. */
+void step_square_above(struct lock *lock);
+
+/* Writes a record with this base into a lock's znode that has none. */
+void step_adopt(struct lock *lock, uint32_t base);
+
+/* Asks for the right to write to the lock's znode, by a write that cannot be carried out. */
+void step_ask_write(struct lock *lock);
 
 /* Reads the parent for its version. */
 void step_read_version(struct lock *lock);
@@ -286,11 +355,26 @@ void held_lose(struct lock *lock, char *text);
 
 /* ---- permit.c ---- */
 
+/* Whether the permits in use, the own one among them, are no more than there are. */
+bool permit_left(const struct lock *lock);
+
 /* The census is known: are there few enough?  Takes what follows. */
 void permit_consider(struct lock *lock);
 
 /* COUNT was answered. */
 void permit_counted(struct lock *lock);
+
+/* ---- accept.c ---- */
+
+/*
+ * Whether the lock's znode can be relied on, and before that, whether a semaphore's place is taken
+ * by a lock; leaves otherwise.
+ */
+bool accept_znode(struct lock *lock);
+bool accept_above(struct lock *lock);
+
+/* Takes in an answer about the znode above, TAG_ABOVE first, then TAG_ABOVE_DATA. */
+void accept_note_above(struct lock *lock, const struct session_event *event);
 
 /* ---- flight.c ---- */
 
@@ -308,8 +392,11 @@ void flight_note_answer(struct lock *lock, const struct session_event *event);
  */
 void count_consider(struct lock *lock);
 
-/* SQUARE or ADOPT was answered. */
-void count_written(struct lock *lock);
+/* SQUARE, SQUARE_ABOVE, ADOPT or ASK_WRITE was answered. */
+void count_squared(struct lock *lock);
+void count_squared_above(struct lock *lock);
+void count_adopted(struct lock *lock);
+void count_write_asked(struct lock *lock);
 
 /* ---- leave.c ---- */
 
@@ -332,6 +419,9 @@ void leave_claimed(struct lock *lock);
 /* REMOVE was answered; or will not be, because the session expired. */
 void leave_removed(struct lock *lock);
 void leave_uncertain(struct lock *lock);
+
+/* The departure cannot be counted for want of a right: does without. */
+void leave_uncounted(struct lock *lock);
 
 /* LEAVE was not carried out, or nobody knows. */
 void leave_again(struct lock *lock);

@@ -50,18 +50,21 @@ static bool is_kept(const struct lockset *set, size_t i)
     return set->locks[i] && !(set->items && set->items[i].until_next && i < set->current);
 }
 
-static int64_t stale_before(const struct lock *lock)
+/* The least that the locks that have to stay held say; CLOCK_NEVER: there is none yet. */
+static int64_t least(const struct lockset *set, int64_t (*of)(const struct lock *lock))
 {
-    return clock_now() - lease_plan(lock_lease(lock), LEASE_OWN_GRACE).interval;
+    int64_t found = CLOCK_NEVER;
+
+    for (size_t i = 0; i < set->count; i++)
+        if (set->locks[i] && !(set->items && set->items[i].until_next))
+            found = clock_earlier(found, of(set->locks[i]));
+    return found;
 }
 
 /* Proofs of those that were taken first may have become old while the others were waited for. */
 static bool is_fresh(const struct lockset *set)
 {
-    for (size_t i = 0; i < set->count; i++)
-        if (is_kept(set, i) && lock_proven_at(set->locks[i]) < stale_before(set->locks[i]))
-            return false;
-    return true;
+    return lease_is_fresh(lockset_lease(set), lockset_proven_at(set), clock_now());
 }
 
 /* ---- going on from lock to lock ---- */
@@ -225,17 +228,6 @@ const char *lockset_revoked(const struct lockset *set, const char **lock)
     return who;
 }
 
-/* The least that the locks that have to stay held say. */
-static int64_t least(const struct lockset *set, int64_t (*of)(const struct lock *lock))
-{
-    int64_t found = CLOCK_NEVER;
-
-    for (size_t i = 0; i < set->count; i++)
-        if (is_kept(set, i))
-            found = clock_earlier(found, of(set->locks[i]));
-    return found;
-}
-
 int64_t lockset_proven_at(const struct lockset *set)
 {
     return least(set, lock_proven_at);
@@ -243,7 +235,9 @@ int64_t lockset_proven_at(const struct lockset *set)
 
 int64_t lockset_lease(const struct lockset *set)
 {
-    return least(set, lock_lease);
+    int64_t shortest = least(set, lock_lease);
+
+    return shortest == CLOCK_NEVER ? set->items[0].terms.lease : shortest;
 }
 
 const struct lock *lockset_current(const struct lockset *set)

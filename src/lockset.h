@@ -45,7 +45,10 @@ const char *lockset_revoked(const struct lockset *set, const char **lock);
 /* While held: the oldest of the last proofs. */
 int64_t lockset_proven_at(const struct lockset *set);
 
-/* The shortest of the leases of the locks that are known, ns. */
+/*
+ * The smallest of the leases of the locks that are known, ns; the one asked for until one is.  What
+ * is held until the next one only does not count: the command never runs under it alone.
+ */
 int64_t lockset_lease(const struct lockset *set);
 
 /* The lock that the set waits for, or the last one; NULL for a moment after a session's end. */

@@ -6,15 +6,15 @@
  */
 #include "lock_state.h"
 
-static bool enough_left(const struct lock *lock)
+bool permit_left(const struct lock *lock)
 {
-    return lock->census.children <= lock->terms.permits;
+    return lock_permits_taken(lock) <= (size_t)lock->terms.permits;
 }
 
 void permit_consider(struct lock *lock)
 {
-    if (!enough_left(lock)) {
-        lock->place.ahead = (size_t)(lock->census.children - lock->terms.permits);
+    if (!permit_left(lock)) {
+        lock->place.ahead = lock_permits_taken(lock) - (size_t)lock->terms.permits;
         lock->phase = LOCK_WAITING;
         lock->waited = true;
         queue_verify_later(lock);
@@ -32,7 +32,7 @@ void permit_counted(struct lock *lock)
         leave_because_rc(lock, lock->rc[TAG_CHILDREN], "list", lock->path);
     else if (lock->rc[TAG_PARENT] != ZOK)
         leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
-    else if (enough_left(lock))
+    else if (permit_left(lock))
         step_prove(lock);
     else if (lock->children_changed)
         step_count(lock); /* the watch has fired, and the count may be from before */

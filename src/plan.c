@@ -6,16 +6,17 @@
 #include "recipe.h"
 #include "xalloc.h"
 
-/* A semaphore stands at its own path, the lock before the permit. */
-static int by_path(const void *a, const void *b)
+/*
+ * By the locks' own paths, which all processes order alike; of a semaphore, whose two items stand
+ * below its path, the turn comes before the permit.
+ */
+static int by_lock(const void *a, const void *b)
 {
     const struct lockset_item *x = a;
     const struct lockset_item *y = b;
-    int order = strcmp(x->path, y->path);
+    int order = strcmp(x->lock, y->lock);
 
-    if (x->until_next && y->terms.permits)
-        return -1;
-    return x->terms.permits && y->until_next ? 1 : order;
+    return order ? order : (int)y->until_next - (int)x->until_next;
 }
 
 /* Two items: the lock under which one at a time takes a permit, and the permit. */
@@ -66,7 +67,7 @@ struct lockset_item *plan_new(const struct options *options, size_t *count)
     else
         items[len++] = (struct lockset_item){
             .path = xstrdup(options->lock), .lock = options->lock, .terms = terms, .main = true};
-    qsort(items, len, sizeof(items[0]), by_path);
+    qsort(items, len, sizeof(items[0]), by_lock);
     *count = len;
     return items;
 }

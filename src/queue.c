@@ -8,9 +8,12 @@
 /* Leases between two questions to the ensemble whether the predecessor is there. */
 enum { VERIFY_AFTER = 2 };
 
-static void rejoin(struct lock *lock, const char *why)
+/* The own znode is gone: by somebody's hand, or by a back-off whose answer was lost. */
+static void rejoin(struct lock *lock)
 {
-    log_warning("%s; joining the queue of %s again", why, lock->path);
+    if (!lock->backing_off)
+        log_warning("the own znode was deleted by somebody; joining the queue of %s again",
+                    lock->path);
     lock_forget_place(lock);
     lock_renew_guid(lock);
     step_join(lock);
@@ -47,14 +50,18 @@ static void wait_for_unfair(struct lock *lock)
 /* Without a queue there is nothing to stay in: the place that was taken is not good. */
 void queue_backed_off(struct lock *lock)
 {
-    int rc = lock->rc[lock->record_state == RECORD_OURS ? TAG_MULTI : TAG_DELETE];
+    int rc = lock->rc[lock_counts(lock) ? TAG_MULTI : TAG_DELETE];
 
     if (rc == ZBADVERSION) {
         step_list(lock);
+    } else if (rc == ZNOAUTH && lock_counts(lock)) {
+        leave_uncounted(lock);
+        step_back_off(lock);
     } else if (rc == ZOK || rc == ZNONODE) {
         xreplace(&lock->node, NULL);
         lock->czxid = 0;
         lock->revoked = false;
+        lock->backing_off = false;
         queue_up(lock);
     } else {
         leave_because_rc(lock, rc, "delete", lock->node);
@@ -69,59 +76,6 @@ static void take_as_own(struct lock *lock)
     step_list(lock);
 }
 
-static void leave_because_used_as_lock(struct lock *lock)
-{
-    leave_because(lock, EXITCODE_CONFIG,
-                  "%s is in use as a lock without --permits; leave that out, or choose another "
-                  "LOCK",
-                  lock->terms.above);
-}
-
-static void leave_because_permits(struct lock *lock)
-{
-    if (!lock->terms.permits)
-        leave_because(lock, EXITCODE_CONFIG, "%s holds the permits of a semaphore; it is no lock",
-                      lock->path);
-    else if (!lock->record.permits)
-        leave_because(lock, EXITCODE_CONFIG, "%s is a lock and no place for permits", lock->path);
-    else
-        leave_because(lock, EXITCODE_CONFIG,
-                      "%s has %d permits, not %d: all have to ask for the same number",
-                      lock->terms.above, lock->record.permits, lock->terms.permits);
-}
-
-/* Whether the lock's znode is one that can be relied on; leaves otherwise. */
-static bool acceptable(struct lock *lock)
-{
-    int32_t sequence;
-
-    if (lock->record_state == RECORD_FOREIGN)
-        leave_because(
-            lock, EXITCODE_CONFIG,
-            "%s holds %zu bytes that are not zkflock's: it is no lock; choose another LOCK",
-            lock->path, lock->foreign_len);
-    else if (lock->is_semaphore)
-        leave_because(lock, EXITCODE_CONFIG,
-                      "%s is a semaphore; it takes --permits, or choose another LOCK", lock->path);
-    else if (lock->contenders_above > 0)
-        leave_because_used_as_lock(lock);
-    else if (lock->is_kazoo_semaphore)
-        leave_because(lock, EXITCODE_CONFIG,
-                      "%s is in use as a semaphore of kazoo's, which does not count zkflock in; "
-                      "choose another LOCK",
-                      lock->path);
-    else if (lock->record_state == RECORD_OURS && lock->record.permits != lock->terms.permits)
-        leave_because_permits(lock);
-    else if (recipe_sequence(lock->node, &sequence) && sequence >= RECIPE_SEQUENCE_LIMIT)
-        leave_because(lock, EXITCODE_CONFIG,
-                      "%s has used up its sequence numbers (2^31 contenders); remove that znode or "
-                      "choose another LOCK",
-                      lock->path);
-    else
-        return true;
-    return false;
-}
-
 /* After a list: where do we stand? */
 static void consider_place(struct lock *lock)
 {
@@ -129,10 +83,10 @@ static void consider_place(struct lock *lock)
         leave_because_rc(lock, lock->rc[TAG_CHILDREN], "list", lock->path);
     else if (lock->rc[TAG_PARENT] != ZOK)
         leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
-    else if (!acceptable(lock))
+    else if (!accept_znode(lock))
         return;
     else if (!lock->place.found)
-        rejoin(lock, "the own znode was deleted by somebody");
+        rejoin(lock);
     else if (lock->terms.permits)
         permit_consider(lock);
     else if (lock->place.ahead > 0 && lock->is_around)
@@ -165,9 +119,9 @@ void queue_joined(struct lock *lock)
 {
     int rc = lock->rc[TAG_CREATE];
 
-    if (lock->contenders_above > 0)
-        leave_because_used_as_lock(lock); /* before anything is made below it */
-    else if (rc == ZNONODE && lock->remade++ < LOCK_REMAKE_MAX)
+    if (!accept_above(lock))
+        return; /* before anything is made below it */
+    if (rc == ZNONODE && lock->remade++ < LOCK_REMAKE_MAX)
         step_make_parents(lock);
     else if (rc == ZNODEEXISTS)
         wait_for_unfair(lock);
@@ -175,7 +129,7 @@ void queue_joined(struct lock *lock)
         leave_because_rc(lock, rc, "create a znode in", lock->path);
     else if (lock->rc[TAG_PARENT] != ZOK)
         leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
-    else if (!acceptable(lock))
+    else if (!accept_znode(lock))
         return;
     else if (lock->terms.permits && is_last_change(lock))
         permit_consider(lock);
@@ -224,8 +178,7 @@ static void predecessor_gone(struct lock *lock)
 /* Of the same name but another session is no better than none. */
 static bool own_is_gone(const struct lock *lock)
 {
-    return lock->rc[TAG_OWN] == ZNONODE ||
-           (lock->rc[TAG_OWN] == ZOK && lock->owner != session_id(lock->session));
+    return lock->rc[TAG_OWN] == ZNONODE || (lock->rc[TAG_OWN] == ZOK && !lock_owns(lock));
 }
 
 /* Written to by somebody, or by this process, and the answer was lost: reads it, for the version.
@@ -239,16 +192,16 @@ static void read_own_again(struct lock *lock)
 void queue_proven(struct lock *lock)
 {
     if (own_is_gone(lock))
-        rejoin(lock, "the own znode was deleted by somebody");
+        rejoin(lock);
     else if (lock->rc[TAG_OWN] == ZBADVERSION)
         read_own_again(lock);
     else if (lock->rc[TAG_OWN] != ZOK)
         leave_because_rc(lock, lock->rc[TAG_OWN], "write to", lock->node);
     else if (lock->rc[TAG_PARENT] != ZOK)
         leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
-    else if (!acceptable(lock))
+    else if (!accept_znode(lock))
         return;
-    else if (lock->terms.permits && lock->census.children > lock->terms.permits)
+    else if (lock->terms.permits && !permit_left(lock))
         permit_consider(lock);
     else
         count_consider(lock);
@@ -257,7 +210,7 @@ void queue_proven(struct lock *lock)
 void queue_listed(struct lock *lock)
 {
     if (own_is_gone(lock))
-        rejoin(lock, "the own znode was deleted by somebody");
+        rejoin(lock);
     else
         consider_place(lock);
 }

@@ -22,6 +22,13 @@ bool recipe_sequence(const char *name, int32_t *sequence)
     return true;
 }
 
+bool recipe_exhausted(const char *name)
+{
+    int32_t sequence;
+
+    return !recipe_sequence(name, &sequence) || sequence >= RECIPE_SEQUENCE_LIMIT;
+}
+
 /* By number; equal numbers, which other recipes in the same lock may bring, by name. */
 static bool comes_before(int32_t a_sequence, const char *a, int32_t b_sequence, const char *b)
 {
@@ -148,7 +155,7 @@ bool recipe_is_kazoo_semaphore(char *const *children, size_t count)
     return false;
 }
 
-static uint32_t departed(struct recipe_census census)
+uint32_t recipe_departed(struct recipe_census census)
 {
     /* The sum may pass 2^31 long before either part wraps, so it is halved as a 64-bit number. */
     uint64_t twice_created = (uint64_t)(uint32_t)census.cversion + (uint32_t)census.children;
@@ -158,15 +165,102 @@ static uint32_t departed(struct recipe_census census)
 
 uint32_t recipe_vanished(struct recipe_census census, uint32_t base)
 {
-    return departed(census) - (uint32_t)census.version - base;
+    return recipe_departed(census) - (uint32_t)census.version - base;
 }
 
-uint32_t recipe_base_for_adoption(struct recipe_census census)
+uint32_t recipe_base_for_adoption(struct recipe_census census, uint32_t settled)
 {
-    return departed(census) - ((uint32_t)census.version + 1);
+    return settled - ((uint32_t)census.version + 1);
 }
 
 bool recipe_plausible(uint32_t vanished)
 {
     return vanished < UINT32_C(1) << 31;
+}
+
+static uint32_t lesser(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Whether nobody has left since the wait began, and nobody was counted out. */
+static bool is_unchanged(const struct recipe_facts *facts)
+{
+    return facts->census.version == facts->settling.version &&
+           recipe_departed(facts->census) == recipe_departed(facts->settling);
+}
+
+/* Each that vanished may still run one command; there may be permits for all of them. */
+static bool are_enough_permits(const struct recipe_facts *facts, uint32_t vanished)
+{
+    return (uint64_t)facts->taken + vanished <= facts->permits;
+}
+
+static struct recipe_decision decide(enum recipe_verdict verdict, uint32_t count)
+{
+    return (struct recipe_decision){.verdict = verdict, .count = count};
+}
+
+static struct recipe_decision decide_permit(const struct recipe_facts *facts, uint32_t vanished)
+{
+    uint32_t due = facts->settled ? lesser(facts->waited_for, vanished) : 0;
+
+    /* Those that are due are squared even if there are permits enough, for whoever comes next. */
+    if (due > 0)
+        return decide(RECIPE_SQUARE, due);
+    return decide(are_enough_permits(facts, vanished) ? RECIPE_HOLD : RECIPE_SETTLE, 0);
+}
+
+static struct recipe_decision decide_counted(const struct recipe_facts *facts)
+{
+    uint32_t vanished = recipe_vanished(facts->census, facts->base);
+
+    if (vanished == 0)
+        return decide(RECIPE_HOLD, 0);
+    if (!recipe_plausible(vanished))
+        return decide(RECIPE_DISTRUST, 0);
+    if (!facts->careful)
+        return decide(RECIPE_HOLD, 0);
+    if (facts->kind == RECIPE_PERMIT)
+        return decide_permit(facts, vanished);
+    if (!facts->settled)
+        return decide(RECIPE_SETTLE, 0);
+    if (facts->kind == RECIPE_READER && !is_unchanged(facts))
+        return decide(RECIPE_HOLD, 0);
+    return decide(RECIPE_SQUARE, vanished);
+}
+
+/* Those that left later than this are for the next one to wait for. */
+static uint32_t departures_done_with(const struct recipe_facts *facts)
+{
+    uint32_t departed = recipe_departed(facts->census);
+
+    /* Enough to make the next one wait, however many it was who were not waited for here. */
+    if (!facts->careful)
+        return departed - lesser(departed, facts->permits ? (uint32_t)facts->permits : 1);
+    return facts->kind == RECIPE_EXCLUSIVE ? departed : recipe_departed(facts->settling);
+}
+
+/* Without a count those who have left since the wait began may still run, however they left. */
+static bool is_room_uncounted(const struct recipe_facts *facts)
+{
+    return facts->kind != RECIPE_PERMIT ||
+           are_enough_permits(facts,
+                              recipe_departed(facts->census) - recipe_departed(facts->settling));
+}
+
+struct recipe_decision recipe_decide(const struct recipe_facts *facts)
+{
+    if (facts->careful && facts->vanished_above > 0)
+        return decide(facts->settled ? RECIPE_SQUARE_ABOVE : RECIPE_SETTLE, 0);
+    if (facts->record == RECIPE_COUNTED)
+        return decide_counted(facts);
+    if (facts->careful && !facts->settled)
+        return decide(RECIPE_SETTLE, 0);
+    if (facts->record == RECIPE_NO_RECORD)
+        return decide(RECIPE_ADOPT,
+                      recipe_base_for_adoption(facts->census, departures_done_with(facts)));
+    if (facts->careful && !is_room_uncounted(facts))
+        return decide(RECIPE_SETTLE, 0);
+    return decide(facts->record == RECIPE_FORBIDDEN ? RECIPE_HOLD_BLIND : RECIPE_HOLD, 0);
 }

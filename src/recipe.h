@@ -19,6 +19,12 @@
 bool recipe_sequence(const char *name, int32_t *sequence);
 
 /*
+ * Whether the lock has no numbers left for those that come after this own znode.  Beyond the limit
+ * its name may not even parse (ZOOKEEPER-4706).
+ */
+bool recipe_exhausted(const char *name);
+
+/*
  * Whether a contender of that name is content to hold the lock together with others of its kind:
  * a reader of Curator's or kazoo's.  All others are exclusive.
  */
@@ -75,18 +81,95 @@ struct recipe_census {
 };
 
 /*
- * How many contenders left without saying so, ever, less those already squared.
+ * How many children ever left, whether counted out or not.
  *
  * ZooKeeper counts cversion = 2 * created - children as clients see it, so departed = created -
- * children; every clean departure adds one to version in the same transaction.  All arithmetic is
- * modulo 2^32: a result of 2^31 and more means that the count cannot be right.
+ * children.  All arithmetic here is modulo 2^32.
+ */
+uint32_t recipe_departed(struct recipe_census census);
+
+/*
+ * How many contenders left without saying so, ever, less those already squared: every clean
+ * departure adds one to version in its own transaction.  A result of 2^31 and more means that the
+ * count cannot be right.
  */
 uint32_t recipe_vanished(struct recipe_census census, uint32_t base);
 
-/* The base that makes recipe_vanished() 0 once the record has been set on top of this census. */
-uint32_t recipe_base_for_adoption(struct recipe_census census);
+/*
+ * The base of a record that is set on top of this census: of the children that ever left the first
+ * `settled` are done with, and those that left after them count as vanished.
+ */
+uint32_t recipe_base_for_adoption(struct recipe_census census, uint32_t settled);
 
 /* Whether a count can be right at all. */
 bool recipe_plausible(uint32_t vanished);
+
+/* How a contender shares a lock with others. */
+enum recipe_kind {
+    RECIPE_EXCLUSIVE, /* the unfair one too */
+    RECIPE_READER,
+    RECIPE_PERMIT,
+};
+
+/* What the data of the lock's znode is good for. */
+enum recipe_record {
+    RECIPE_COUNTED,   /* a record; departures are counted in it */
+    RECIPE_UNCOUNTED, /* a record without the right to write it, or whose count cannot be right */
+    RECIPE_NO_RECORD, /* no data; the contender may write some, as far as it knows */
+    RECIPE_FORBIDDEN, /* no data, and no right to write any */
+};
+
+/* What a contender knows when it is first in the queue and proven, and has read the census. */
+struct recipe_facts {
+    enum recipe_kind kind;
+    enum recipe_record record;
+    uint32_t base;                 /* the record's */
+    bool careful;                  /* false: takes the risk of --lock-delay 0 */
+    bool settled;                  /* it has waited for the leases of those who vanished */
+    struct recipe_census census;   /* as last read */
+    struct recipe_census settling; /* as it was when the wait began */
+    uint32_t waited_for;           /* of those vanished then, how many are not squared yet */
+    uint32_t vanished_above;       /* from a lock that stood where the semaphore stands */
+    size_t taken;                  /* permits in use, the own one among them */
+    size_t permits;                /* that there are; 0 if it is no semaphore */
+};
+
+enum recipe_verdict {
+    RECIPE_HOLD,         /* the command may start */
+    RECIPE_SETTLE,       /* wait for the leases of those who vanished, from now on */
+    RECIPE_SQUARE,       /* count out `count` of those that were waited for */
+    RECIPE_SQUARE_ABOVE, /* the same in the semaphore's own znode */
+    RECIPE_ADOPT,        /* write a record with the base `count` */
+    RECIPE_HOLD_BLIND,   /* hold without a record: all have the default lease */
+    RECIPE_DISTRUST,     /* the count cannot be right: UNCOUNTED from now on; decide again */
+};
+
+struct recipe_decision {
+    enum recipe_verdict verdict;
+    uint32_t count;
+};
+
+/*
+ * Whether the command of one that is first in the queue may start, and if not, what comes first.
+ *
+ *   record     vanished, since      careful    settled     verdict
+ *   COUNTED    none                 any        any         HOLD
+ *              cannot be right      any        any         DISTRUST
+ *              some                 no         any         HOLD
+ *              some                 yes        no          SETTLE
+ *              some, exclusive      yes        yes         SQUARE all: nobody behind it ever held
+ *              some, reader         yes        yes         SQUARE all if nothing has changed since,
+ *                                                          else HOLD: readers beside it count too
+ *   UNCOUNTED  not known            yes        no          SETTLE
+ *                                   else                   HOLD
+ *   NO_RECORD  not known            yes        no          SETTLE
+ *                                   else                   ADOPT
+ *   FORBIDDEN  not known            yes        no          SETTLE
+ *                                   else                   HOLD_BLIND
+ *
+ * A permit holder starts beside those who vanished if there are permits for them as well.  It
+ * squares those that it has waited for and no others, and waits again while the rest is too many.
+ */
+struct recipe_decision recipe_decide(const struct recipe_facts *facts);
 
 #endif

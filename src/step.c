@@ -9,7 +9,7 @@
 void step_make_parents(struct lock *lock)
 {
     const struct record fresh = {
-        .base = 0, .lease_ms = lock->record.lease_ms, .permits = lock->terms.permits};
+        .base = 0, .lease_ms = lock->terms.lease / CLOCK_MS, .permits = lock->terms.permits};
     unsigned int depth = 0;
     char text[RECORD_SIZE];
 
@@ -43,6 +43,21 @@ static char *own_data(const struct lock *lock, enum contender_state state, int64
     return contender_encode(state, &terms);
 }
 
+static unsigned int requests_above(const struct lock *lock)
+{
+    return lock->terms.above ? 2 : 0;
+}
+
+/* The list first, as of the lock's own znode; both behind the own create. */
+static void read_above(struct lock *lock)
+{
+    if (!lock->terms.above)
+        return;
+    session_get_children(lock->session, lock_tag(lock, TAG_ABOVE), lock->terms.above,
+                         SESSION_NO_WATCH);
+    session_get(lock->session, lock_tag(lock, TAG_ABOVE_DATA), lock->terms.above, SESSION_NO_WATCH);
+}
+
 void step_join(struct lock *lock)
 {
     char *name = naming_name(&lock->terms.naming, lock->terms.kind, lock->guid);
@@ -50,18 +65,17 @@ void step_join(struct lock *lock)
     char *data = own_data(lock, CONTENDER_WAITING, 0);
 
     lock->phase = LOCK_JOINING;
-    flight_take_off(lock, STEP_JOIN, lock->terms.above ? 3 : 2);
+    flight_take_off(lock, STEP_JOIN, 2 + requests_above(lock));
     lock->proof_sent = lock->sent;
     lock->waited = false;
+    lock->above = (struct above){0};
     /* Another place: who vanishes meanwhile has not been waited for. */
     lock->settled = false;
     lock->settled_at = CLOCK_NEVER;
     session_create(lock->session, lock_tag(lock, TAG_CREATE), own, data,
                    lock->terms.kind == NAMING_UNFAIR ? ZOO_EPHEMERAL : ZOO_EPHEMERAL_SEQUENTIAL);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
-    if (lock->terms.above)
-        session_get_children(lock->session, lock_tag(lock, TAG_ABOVE), lock->terms.above,
-                             SESSION_NO_WATCH);
+    read_above(lock);
     free(data);
     free(own);
     free(name);
@@ -70,11 +84,12 @@ void step_join(struct lock *lock)
 /* A create whose answer was lost: the sync makes whichever server we are at now know of it. */
 void step_find(struct lock *lock)
 {
-    flight_take_off(lock, STEP_FIND, 3);
+    flight_take_off(lock, STEP_FIND, 3 + requests_above(lock));
     lock->waited = true;
     session_sync(lock->session, lock_tag(lock, TAG_SYNC), lock->path);
     session_get_children(lock->session, lock_tag(lock, TAG_CHILDREN), lock->path, SESSION_NO_WATCH);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
+    read_above(lock);
 }
 
 void step_sweep(struct lock *lock)
@@ -98,12 +113,13 @@ void step_claim(struct lock *lock)
 
 void step_list(struct lock *lock)
 {
-    flight_take_off(lock, STEP_LIST, 3);
+    flight_take_off(lock, STEP_LIST, 3 + requests_above(lock));
     /* In this order: the list may be older than what the get shows, but not newer. */
     session_get_children(lock->session, lock_tag(lock, TAG_CHILDREN), lock->path, SESSION_NO_WATCH);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
     /* Last, so that a znode of the same name but another's is not deleted with that version. */
     session_get(lock->session, lock_tag(lock, TAG_OWN), lock->node, SESSION_NO_WATCH);
+    read_above(lock);
 }
 
 /* The list is for its watch; the Stat that is read behind it is not older. */
@@ -158,40 +174,72 @@ void step_tell_settling(struct lock *lock, int64_t settling)
     free(data);
 }
 
-/* Each set, to the same bytes, adds one to the version and so takes one off the count. */
-void step_square(struct lock *lock, uint32_t count)
+/*
+ * Each set, to the same bytes, adds one to the version of the znode and so takes one off the count.
+ * Returns how many.
+ */
+static uint32_t square(struct lock *lock, enum step step, const char *path, int32_t version,
+                       const char *text, uint32_t count)
 {
     zoo_op_t ops[2 + LOCK_SQUARE_MAX];
-    char text[RECORD_SIZE];
-    int len = (int)record_encode(&lock->record, text);
 
     if (count > LOCK_SQUARE_MAX)
         count = LOCK_SQUARE_MAX;
-    lock->squaring = count;
-    zoo_check_op_init(&ops[0], lock->path, lock->census.version);
+    zoo_check_op_init(&ops[0], path, version);
     zoo_check_op_init(&ops[1], lock->node, -1);
     for (uint32_t i = 0; i < count; i++)
-        zoo_set_op_init(&ops[2 + i], lock->path, text, len, -1, NULL);
-    flight_take_off(lock, STEP_SQUARE, 1);
-    lock->proof_sent = lock->sent;
+        zoo_set_op_init(&ops[2 + i], path, text, (int)strlen(text), -1, NULL);
+    flight_take_off(lock, step, 1);
     session_multi(lock->session, lock_tag(lock, TAG_MULTI), ops, (int)(2 + count));
+    return count;
 }
 
-void step_adopt(struct lock *lock)
+void step_square(struct lock *lock, uint32_t count)
 {
-    const struct record adopted = {.base = recipe_base_for_adoption(lock->census),
-                                   .lease_ms = lock->record.lease_ms,
-                                   .permits = lock->terms.permits};
+    char text[RECORD_SIZE];
+
+    record_encode(&lock->record, text);
+    lock->squaring = square(lock, STEP_SQUARE, lock->path, lock->census.version, text, count);
+    lock->proof_sent = lock->sent;
+}
+
+/* Data of others is left alone: there the next one waits too. */
+void step_square_above(struct lock *lock)
+{
+    const struct above *above = &lock->above;
+    bool counts = above->is_empty && recipe_plausible(above->vanished);
+
+    lock->squaring = square(lock, STEP_SQUARE_ABOVE, lock->terms.above, above->version, "",
+                            counts ? above->vanished : 0);
+}
+
+void step_adopt(struct lock *lock, uint32_t base)
+{
     zoo_op_t ops[2];
     char text[RECORD_SIZE];
-    int len = (int)record_encode(&adopted, text);
+
+    lock->adopting = (struct record){
+        .base = base, .lease_ms = lock->record.lease_ms, .permits = lock->terms.permits};
+
+    int len = (int)record_encode(&lock->adopting, text);
 
     zoo_set_op_init(&ops[0], lock->path, text, len, lock->census.version, NULL);
     zoo_check_op_init(&ops[1], lock->node, -1);
-    lock->record = adopted;
+    lock->waited_for = 0; /* those are no part of the count any more */
     flight_take_off(lock, STEP_ADOPT, 1);
     lock->proof_sent = lock->sent;
     session_multi(lock->session, lock_tag(lock, TAG_MULTI), ops, 2);
+}
+
+/* The ACL is looked at before the version, which is one that the znode does not have. */
+void step_ask_write(struct lock *lock)
+{
+    int32_t other = lock->census.version ^ 0x40000000;
+    zoo_op_t op;
+
+    zoo_set_op_init(&op, lock->path, "", 0, other, NULL);
+    flight_take_off(lock, STEP_ASK_WRITE, 1);
+    session_multi(lock->session, lock_tag(lock, TAG_MULTI), &op, 1);
 }
 
 void step_read_version(struct lock *lock)
@@ -203,14 +251,19 @@ void step_read_version(struct lock *lock)
 static void delete_own(struct lock *lock, enum step step)
 {
     zoo_op_t ops[2];
-    char text[RECORD_SIZE];
-    int len = (int)record_encode(&lock->record, text);
-    /* A name without the GUID may be another's by now: never without a version. */
-    bool cautiously = ++lock->leave_tries <= LOCK_LEAVE_CAUTIOUSLY || !lock_knows_own(lock);
+    char text[RECORD_SIZE] = "";
+    bool has_record = lock->record_state == RECORD_OURS;
+    int len = has_record ? (int)record_encode(&lock->record, text) : 0;
+    /*
+     * A name without the GUID may be another's by now, and where there was no record one may have
+     * been written since: never without a version.
+     */
+    bool cautiously =
+        ++lock->leave_tries <= LOCK_LEAVE_CAUTIOUSLY || !lock_knows_own(lock) || !has_record;
     int version = cautiously ? lock->census.version : -1;
 
     flight_take_off(lock, step, 1);
-    if (lock->record_state != RECORD_OURS) {
+    if (!lock_counts(lock)) {
         session_delete(lock->session, lock_tag(lock, TAG_DELETE), lock->node);
         return;
     }
@@ -247,5 +300,6 @@ void step_remove(struct lock *lock)
 
 void step_back_off(struct lock *lock)
 {
+    lock->backing_off = true;
     delete_own(lock, STEP_BACK_OFF);
 }

@@ -129,6 +129,51 @@ waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
   run -0 zkflock -n "$LOCK/plain" true
 }
 
+@test "--permits: an idle lock is refused, as is one whose holder vanished, and nothing is left of it" {
+  zkflock "$LOCK" true
+  refuses 78 "$LOCK is a lock without permits; leave out --permits, or choose another LOCK, or take that one away with --remove" \
+    --permits 2 "$LOCK" touch ran
+  background --session-timeout 1 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
+  crashing=$!
+  eventually test -e crashing
+  crash "$crashing"
+  zk "$ONE" await-count "$LOCK" 0
+  refuses 78 "$LOCK is a lock without permits; leave out --permits, or choose another LOCK, or take that one away with --remove" \
+    --permits 2 "$LOCK" touch ran
+  nothing_left_of "$LOCK"
+  run -0 zkflock -v "$LOCK" echo ran
+  assert_line --partial "a contender vanished"
+  assert_line ran
+}
+
+@test "--permits: where others stood without a record they are waited for, once" {
+  zk "$ONE" create "$LOCK"
+  zk "$ONE" contend "$LOCK" x- 2 </dev/null
+  zk "$ONE" await-count "$LOCK" 0
+  run -0 zkflock -v --permits 2 "$LOCK" echo ran
+  assert_line --partial "$LOCK: a holder may have vanished from a lock that stood there"
+  assert_line ran
+  run -0 zkflock -v --permits 2 "$LOCK" echo ran
+  refute_output --partial vanished
+  # One that is refused has not vanished.
+  run -78 zkflock "$LOCK" touch ran
+  run -0 zkflock -v --permits 2 "$LOCK" echo ran
+  refute_output --partial vanished
+}
+
+@test "--permits: children that are no contenders take no permit" {
+  zkflock --permits 1 "$LOCK" true
+  zk "$ONE" create "$LOCK/leases/config"
+  run -0 timeout 10 zkflock --permits 1 "$LOCK" echo ran
+  assert_line ran
+  background --permits 1 "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done'
+  eventually test -e held
+  run -1 zkflock -n --permits 1 "$LOCK" touch ran
+  assert_not_exist ran
+  touch go
+  wait
+}
+
 @test "--permits: the keeper is killed, and the permit is free at once" {
   permit a
   keeper=$!

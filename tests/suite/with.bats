@@ -52,6 +52,24 @@ load helper
   assert_exist ran
 }
 
+@test "--with: of different leases the shortest one counts, and every proof is as new as it wants" {
+  zk "$ONE" create "$LOCK/a" $'zkflock/1 base=0 lease=120000ms\n'
+  zk "$ONE" create "$LOCK/b" $'zkflock/1 base=0 lease=6000ms\n'
+  hold "$LOCK/b" release
+  background -v --with "$LOCK/b" "$LOCK/a" sh -c 'touch ran; until [ -e go ]; do sleep 0.02; done' 2>log
+  waiter=$!
+  eventually contains log "waiting for $LOCK/b"
+  # Longer than the shorter lease, and shorter than the time after which the longer one is proven.
+  started=$SECONDS
+  until [ $((SECONDS - started)) -ge 8 ]; do sleep 0.1; done
+  touch release
+  eventually test -e ran
+  touch go
+  ends_with 0 "$waiter"
+  wait "$holder"
+  refute grep -q "lost" log
+}
+
 @test "--with: one znode is taken away, and the command is ended, 75" {
   background -v --with "$LOCK/b" "$LOCK/a" sh -c 'touch ready; exec sleep 1000' 2>log
   holder=$!

@@ -192,18 +192,202 @@ static void test_count(void)
     CHECK("beyond 2^30", recipe_vanished(census(0x60000000, 0x5fffff00, 0x5fffff00), 0) == 0);
 
     struct recipe_census foreign = census(100, 98, 3);
-    uint32_t base = recipe_base_for_adoption(foreign);
+    uint32_t base = recipe_base_for_adoption(foreign, recipe_departed(foreign));
 
+    CHECK("departed", recipe_departed(foreign) == 98);
     foreign.version++;
     CHECK("adopted", recipe_vanished(foreign, base) == 0);
     CHECK("adopted, then one vanished", recipe_vanished(census(100, 99, 4), base) == 1);
     CHECK("adopted, then one left", recipe_vanished(census(100, 99, 5), base) == 0);
+    foreign.version--;
+    base = recipe_base_for_adoption(foreign, 95);
+    foreign.version++;
+    CHECK("adopted, three not waited for", recipe_vanished(foreign, base) == 3);
     CHECK("more counted than left", !recipe_plausible(recipe_vanished(census(10, 7, 8), 0)));
     CHECK("plausible", recipe_plausible(recipe_vanished(census(10, 7, 6), 0)));
 }
 
+/* ---- recipe_decide(), a check for each row of its table ---- */
+
+static enum recipe_verdict verdict(const struct recipe_facts *facts)
+{
+    return recipe_decide(facts).verdict;
+}
+
+/* A count that says this of those who vanished, with a base of 0. */
+static struct recipe_facts counted(enum recipe_kind kind, uint32_t vanished)
+{
+    return (struct recipe_facts){.kind = kind,
+                                 .record = RECIPE_COUNTED,
+                                 .careful = true,
+                                 .census = census(10, 9, 9 - vanished),
+                                 .taken = 1,
+                                 .permits = kind == RECIPE_PERMIT ? 3 : 0};
+}
+
+static void settled(struct recipe_facts *facts)
+{
+    facts->settled = true;
+    facts->settling = facts->census;
+    facts->waited_for = recipe_vanished(facts->census, facts->base);
+}
+
+static void test_decide_counted(void)
+{
+    static const enum recipe_kind kinds[] = {RECIPE_EXCLUSIVE, RECIPE_READER, RECIPE_PERMIT};
+    struct recipe_facts facts;
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        facts = counted(kinds[i], 0);
+        CHECK("nobody vanished", verdict(&facts) == RECIPE_HOLD);
+        facts = counted(kinds[i], 5);
+        CHECK("some vanished", verdict(&facts) == RECIPE_SETTLE);
+        facts.careful = false;
+        CHECK("some vanished, at the user's risk", verdict(&facts) == RECIPE_HOLD);
+        facts.careful = true;
+        settled(&facts);
+        CHECK("waited for", verdict(&facts) == RECIPE_SQUARE && recipe_decide(&facts).count == 5);
+        facts.census.version = 100;
+        CHECK("cannot be right", verdict(&facts) == RECIPE_DISTRUST);
+    }
+
+    /* One more has vanished since the wait began. */
+    facts = counted(RECIPE_EXCLUSIVE, 1);
+    settled(&facts);
+    facts.census = census(11, 10, 8);
+    CHECK("a writer squares all", recipe_decide(&facts).verdict == RECIPE_SQUARE);
+    CHECK("a writer squares all", recipe_decide(&facts).count == 2);
+    facts.kind = RECIPE_READER;
+    CHECK("a reader leaves them to the next", verdict(&facts) == RECIPE_HOLD);
+    /* One has left, counted out. */
+    facts.census = census(11, 10, 9);
+    CHECK("a reader leaves a changed count alone", verdict(&facts) == RECIPE_HOLD);
+}
+
+static void test_decide_permits(void)
+{
+    struct recipe_facts facts = counted(RECIPE_PERMIT, 2);
+
+    CHECK("permits for all of them", verdict(&facts) == RECIPE_HOLD);
+    facts.taken = 2;
+    CHECK("one too few", verdict(&facts) == RECIPE_SETTLE);
+    settled(&facts);
+    CHECK("both waited for", verdict(&facts) == RECIPE_SQUARE && recipe_decide(&facts).count == 2);
+    facts.waited_for = 1;
+    CHECK("one waited for", verdict(&facts) == RECIPE_SQUARE && recipe_decide(&facts).count == 1);
+    facts.waited_for = 0;
+    CHECK("none waited for", verdict(&facts) == RECIPE_SETTLE);
+    facts.taken = 1;
+    CHECK("none waited for, permits for all", verdict(&facts) == RECIPE_HOLD);
+    facts.waited_for = 7;
+    CHECK("no more than there are", recipe_decide(&facts).count == 2);
+}
+
+static void test_decide_uncounted(void)
+{
+    static const enum recipe_kind kinds[] = {RECIPE_EXCLUSIVE, RECIPE_READER, RECIPE_PERMIT};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct recipe_facts facts = counted(kinds[i], 0);
+
+        facts.record = RECIPE_UNCOUNTED;
+        CHECK("not known", verdict(&facts) == RECIPE_SETTLE);
+        settled(&facts);
+        CHECK("waited for", verdict(&facts) == RECIPE_HOLD);
+        facts.record = RECIPE_FORBIDDEN;
+        CHECK("waited for", verdict(&facts) == RECIPE_HOLD_BLIND);
+        facts.settled = false;
+        CHECK("no record, not known", verdict(&facts) == RECIPE_SETTLE);
+        facts.careful = false;
+        CHECK("no record, at the user's risk", verdict(&facts) == RECIPE_HOLD_BLIND);
+        facts.record = RECIPE_UNCOUNTED;
+        CHECK("at the user's risk", verdict(&facts) == RECIPE_HOLD);
+    }
+
+    /* Three left during the wait, in whatever way. */
+    struct recipe_facts facts = counted(RECIPE_PERMIT, 0);
+
+    facts.record = RECIPE_UNCOUNTED;
+    settled(&facts);
+    facts.census = census(10 + 3, 9 + 3, 9);
+    CHECK("as many as there are permits", verdict(&facts) == RECIPE_SETTLE);
+    facts.permits = 4;
+    CHECK("one fewer", verdict(&facts) == RECIPE_HOLD);
+}
+
+/* How many count as vanished once the record is written. */
+static uint32_t vanished_after_adoption(const struct recipe_facts *facts)
+{
+    struct recipe_decision decision = recipe_decide(facts);
+    struct recipe_census after = facts->census;
+
+    CHECK("adopts", decision.verdict == RECIPE_ADOPT);
+    after.version++;
+    return recipe_vanished(after, decision.count);
+}
+
+static void test_decide_adoption(void)
+{
+    static const enum recipe_kind kinds[] = {RECIPE_EXCLUSIVE, RECIPE_READER, RECIPE_PERMIT};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct recipe_facts facts = counted(kinds[i], 4);
+
+        facts.record = RECIPE_NO_RECORD;
+        CHECK("not known", verdict(&facts) == RECIPE_SETTLE);
+        settled(&facts);
+        CHECK("all waited for", vanished_after_adoption(&facts) == 0);
+        facts.census = census(12, 11, 5);
+        CHECK("two left meanwhile",
+              vanished_after_adoption(&facts) == (kinds[i] == RECIPE_EXCLUSIVE ? 0 : 2));
+        facts.settled = facts.careful = false;
+        CHECK("nobody waited for",
+              vanished_after_adoption(&facts) == (kinds[i] == RECIPE_PERMIT ? 3 : 1));
+        facts.census = census(1, 0, 0);
+        CHECK("nobody ever left", vanished_after_adoption(&facts) == 0);
+    }
+}
+
+static void test_decide_above(void)
+{
+    struct recipe_facts facts = counted(RECIPE_PERMIT, 0);
+
+    facts.vanished_above = 1;
+    CHECK("a lock's holder vanished", verdict(&facts) == RECIPE_SETTLE);
+    settled(&facts);
+    CHECK("waited for", verdict(&facts) == RECIPE_SQUARE_ABOVE);
+    facts.careful = false;
+    CHECK("at the user's risk", verdict(&facts) == RECIPE_HOLD);
+}
+
+static void test_exhausted(void)
+{
+    CHECK("first", !recipe_exhausted("/l/_c_a-lock-0000000000"));
+    CHECK("below", !recipe_exhausted("/l/_c_a-lock-2147482646"));
+    CHECK("limit", recipe_exhausted("/l/_c_a-lock-2147482647"));
+    CHECK("stuck", recipe_exhausted("/l/_c_a-lock-2147483647"));
+    CHECK("beyond", recipe_exhausted("/l/_c_a-lock--2147483648"));
+}
+
+static void test_lists(void)
+{
+    char *const children[] = {(char *)"b-0000000003", (char *)"config", (char *)"a-0000000003",
+                              (char *)"c-0000000009", (char *)"d-000000001"};
+
+    CHECK("first, equal numbers by name", recipe_first(children, 5) == children[2]);
+    CHECK("none", recipe_first(children + 1, 1) == NULL);
+    CHECK("contenders", recipe_contenders(children, 5) == 3);
+}
+
 void unit_recipe(void)
 {
+    test_decide_counted();
+    test_decide_permits();
+    test_decide_uncounted();
+    test_decide_adoption();
+    test_decide_above();
+    test_exhausted();
+    test_lists();
     test_sequence();
     test_place();
     test_shared();

@@ -1,0 +1,110 @@
+/*
+ * Whether a znode is one that a lock, or a permit of a semaphore, can be taken at.
+ *
+ * A lock and a semaphore exclude each other on one path.  A lock sees the znode of the permits
+ * among the children of its own.  A semaphore looks at the znode above its two: at those who stand
+ * there, at the record that a lock has, and at those who left without being counted, since a
+ * holder that vanished is in no list.  Each looks behind a write of its own that the other one
+ * looks for, so that of two that come at the same time one sees the other.
+ */
+#include "lock_state.h"
+
+static void leave_because_permits(struct lock *lock)
+{
+    if (!lock->terms.permits)
+        leave_because(lock, EXITCODE_CONFIG, "%s holds the permits of a semaphore; it is no lock",
+                      lock->path);
+    else if (!lock->record.permits)
+        leave_because(lock, EXITCODE_CONFIG, "%s is a lock and no place for permits", lock->path);
+    else
+        leave_because(lock, EXITCODE_CONFIG,
+                      "%s has %d permits, not %d: all have to ask for the same number",
+                      lock->terms.above, lock->record.permits, lock->terms.permits);
+}
+
+bool accept_above(struct lock *lock)
+{
+    int rc = lock->rc[TAG_ABOVE] != ZOK ? lock->rc[TAG_ABOVE] : lock->rc[TAG_ABOVE_DATA];
+    bool is_lock = lock->above.contenders > 0 || lock->above.is_lock;
+
+    if (!lock->terms.above || (lock->above.read && !is_lock))
+        return true;
+    lock->undo = lock->made;
+    if (!lock->above.read)
+        leave_because_rc(lock, rc, "read", lock->terms.above);
+    else if (lock->above.contenders > 0)
+        leave_because(lock, EXITCODE_CONFIG,
+                      "%s is in use as a lock without --permits; leave that out, or choose another "
+                      "LOCK",
+                      lock->terms.above);
+    else
+        leave_because(lock, EXITCODE_CONFIG,
+                      "%s is a lock without permits; leave out --permits, or choose another LOCK, "
+                      "or take that one away with --remove",
+                      lock->terms.above);
+    return false;
+}
+
+bool accept_znode(struct lock *lock)
+{
+    if (!accept_above(lock))
+        return false;
+    if (lock->record_state == RECORD_FOREIGN)
+        leave_because(
+            lock, EXITCODE_CONFIG,
+            "%s holds %zu bytes that are not zkflock's: it is no lock; choose another LOCK",
+            lock->path, lock->foreign_len);
+    else if (lock->is_semaphore)
+        leave_because(lock, EXITCODE_CONFIG,
+                      "%s is a semaphore; it takes --permits, or choose another LOCK", lock->path);
+    else if (lock->is_kazoo_semaphore)
+        leave_because(lock, EXITCODE_CONFIG,
+                      "%s is in use as a semaphore of kazoo's, which does not count zkflock in; "
+                      "choose another LOCK",
+                      lock->path);
+    else if (lock->record_state == RECORD_OURS && lock->record.permits != lock->terms.permits)
+        leave_because_permits(lock);
+    else if (recipe_exhausted(lock->node))
+        leave_because(lock, EXITCODE_CONFIG,
+                      "%s has used up its sequence numbers (2^31 contenders); remove that znode or "
+                      "choose another LOCK",
+                      lock->path);
+    else
+        return true;
+    return false;
+}
+
+/* ---- what was read ---- */
+
+static void note_list(struct above *above, const struct session_event *event)
+{
+    if (event->rc == ZOK)
+        above->contenders = recipe_contenders(event->children, event->children_len);
+}
+
+static void note_data(struct above *above, const struct session_event *event)
+{
+    const struct recipe_census census = {.version = event->stat.version,
+                                         .cversion = event->stat.cversion,
+                                         .children = event->stat.numChildren};
+    struct record record;
+
+    if (event->rc != ZOK)
+        return;
+    above->is_lock = record_decode(event->data, event->data_len, &record);
+    above->is_empty = event->data_len == 0;
+    above->version = census.version;
+    /* Of a znode that never lost a child an administrator may have written the data. */
+    above->vanished = recipe_departed(census) > 0 ? recipe_vanished(census, 0) : 0;
+}
+
+void accept_note_above(struct lock *lock, const struct session_event *event)
+{
+    if (event->tag == TAG_ABOVE)
+        note_list(&lock->above, event);
+    else
+        note_data(&lock->above, event);
+    /* The data is read last.  No such znode: the step goes on with making it, and reads again. */
+    lock->above.read = event->tag == TAG_ABOVE_DATA && (event->rc == ZOK || event->rc == ZNONODE) &&
+                       (lock->rc[TAG_ABOVE] == ZOK || lock->rc[TAG_ABOVE] == ZNONODE);
+}

@@ -1,0 +1,99 @@
+# One lease for everybody: locks whose znode has no record, and clients that may not write one.
+
+load helper
+
+teardown() {
+  zk "$ONE" deny "$LOCK" rwcda 2>/dev/null || true
+  common_teardown
+}
+
+# The judge of whether two commands run at the same time asks zkflock nothing.
+judged() { # judged COMMAND ARG...: words of a command that ends with 99 where another one runs
+  printf '%s\n' flock -n -E 99 "$BATS_TEST_TMPDIR/judge" "$@"
+}
+
+# vanished_in PATH: what the record and the Stat say.
+vanished_in() {
+  local version cversion children base
+  read -r version cversion children _ <<<"$(zk "$ONE" stat "$1")"
+  base=$(zk "$ONE" get "$1" | sed -n 's/.* base=\([0-9]*\) .*/\1/p')
+  echo $((((cversion - children) / 2 - version - base) & 0xffffffff))
+}
+
+@test "without a record and the right to write one, the lease is the default for all" {
+  zk "$ONE" create "$LOCK"
+  zk "$ONE" deny "$LOCK" rcda
+  # A longer one is refused at once, not after the wait.
+  run -78 timeout 10 zkflock --lease 25 "$LOCK" touch ran
+  assert_output "zkflock: $LOCK has no record of its lease and its ACL does not let this client write one, so the lease is 15 s for all; leave out --lease 25 s, or take the lock once as a user who may write to that znode"
+  assert_not_exist ran
+  mapfile -t holding < <(judged sh -c 'touch held; exec sleep 1000')
+  mapfile -t following < <(judged true)
+  open_path
+  background -z "$VIA" --session-timeout 2 "$LOCK" "${holding[@]}"
+  holder=$!
+  PATIENCE=40 eventually test -e held
+  kill -STOP "$path_pid"
+  # The holder's command may run for 15 s more, whatever the next one asks for.
+  run -0 zkflock --lease 5 "$LOCK" "${following[@]}"
+  assert_line --partial "has a lease of 15 s, which is used here"
+  ends_with 75 "$holder"
+  close_path
+}
+
+@test "a reader writes the missing record even if others leave while it waits" {
+  zk "$ONE" create "$LOCK"
+  background --shared "$LOCK" true
+  leaving=$!
+  zk "$ONE" await-count "$LOCK" 1
+  background -v --shared "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done' 2>log
+  reader=$!
+  eventually contains log "earlier holders are not known"
+  kill -TERM "$leaving"
+  ends_with 143 "$leaving"
+  PATIENCE=40 eventually test -e held
+  run -0 zk "$ONE" get "$LOCK"
+  assert_output --regexp '^zkflock/1 base=[0-9]+ lease=15000ms$'
+  # Who left during the wait was not waited for, and is for the next one to wait for.
+  assert_equal "$(vanished_in "$LOCK")" 1
+  touch go
+  ends_with 0 "$reader"
+}
+
+@test "a permit holder writes the missing record even if others leave while it waits" {
+  zk "$ONE" create "$LOCK/leases"
+  coproc OTHER { exec zk "$ONE" contend "$LOCK/leases" _c_0123456789abcdef0123456789abcdef-lease- 1 3>&-; }
+  other=$OTHER_PID
+  read -r -u "${OTHER[0]}" _
+  background -v --permits 2 "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done' 2>log
+  holder=$!
+  eventually contains log "earlier holders are not known"
+  eval "exec ${OTHER[1]}>&-"
+  wait "$other"
+  PATIENCE=40 eventually test -e held
+  run -0 zk "$ONE" get "$LOCK/leases"
+  assert_output --regexp '^zkflock/1 base=[0-9]+ lease=15000ms permits=2$'
+  assert_equal "$(vanished_in "$LOCK/leases")" 1
+  touch go
+  ends_with 0 "$holder"
+}
+
+@test "--lock-delay 0 writes the missing record too, at its own risk only" {
+  zk "$ONE" create "$LOCK"
+  zk "$ONE" contend "$LOCK" x- 3 </dev/null
+  zk "$ONE" await-count "$LOCK" 0
+  run -0 timeout 10 zkflock --lock-delay 0 --lease 30 "$LOCK" echo ran
+  assert_output ran
+  run -0 zk "$ONE" get "$LOCK"
+  assert_output --regexp '^zkflock/1 base=[0-9]+ lease=30000ms$'
+  assert_equal "$(vanished_in "$LOCK")" 1
+}
+
+@test "a lock without a record gets no lease below the default" {
+  zk "$ONE" create "$LOCK"
+  run -0 zkflock --lock-delay 0 --lease 5 "$LOCK" echo ran
+  assert_line ran
+  assert_line --partial "has a lease of 15 s, which is used here"
+  run -0 zk "$ONE" get "$LOCK"
+  assert_output --partial "lease=15000ms"
+}
