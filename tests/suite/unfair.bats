@@ -126,3 +126,47 @@ hold_unfair() {
   refuses 64 "--unfair does not go with --node-style: all of its kind use one name" \
     --unfair --node-style kazoo "$LOCK" touch ran
 }
+
+# counted LOCK: everybody who ever left it was counted out.
+counted() {
+  local version cversion children
+  read -r version cversion children _ < <(zk "$ONE" stat "$1")
+  assert_equal "$(((cversion - children) / 2))" "$version"
+}
+
+@test "--unfair: TERM after a create whose answer was lost leaves nobody uncounted" {
+  zkflock "$LOCK" true
+  coproc PROXY { exec proxy "$ONE" mute 2 3>&-; }
+  proxy_pid=$PROXY_PID
+  read -r -u "${PROXY[0]}" port
+  background --unfair -z "127.0.0.1:$port" "$LOCK" touch ran
+  joining=$!
+  zk "$ONE" await-count "$LOCK" 1
+  kill -TERM "$joining"
+  ends_with 143 "$joining"
+  assert_not_exist ran
+  zk "$ONE" await-count "$LOCK" 0
+  counted "$LOCK"
+  eval "exec ${PROXY[1]}>&-"
+  wait "$proxy_pid" || true
+}
+
+@test "--unfair: whose back-off was answered by nobody says nothing untrue and comes again" {
+  hold "$LOCK" release
+  for number in 3 4 5 6 7; do
+    coproc PROXY { exec proxy "$ONE" reply "$number" 3>&-; }
+    proxy_pid=$PROXY_PID
+    read -r -u "${PROXY[0]}" port
+    background -v --unfair -z "127.0.0.1:$port" "$LOCK" true 2>"log.$number"
+    waiter=$!
+    eventually contains "log.$number" "waiting for"
+    kill -TERM "$waiter"
+    ends_with 143 "$waiter"
+    refute grep -q "deleted by somebody" "log.$number"
+    eval "exec ${PROXY[1]}>&-"
+    wait "$proxy_pid" || true
+  done
+  touch release
+  wait "$holder"
+  counted "$LOCK"
+}
