@@ -29,7 +29,7 @@ bool accept_above(struct lock *lock)
 
     if (!lock->terms.above || (lock->above.read && !is_lock))
         return true;
-    lock->undo = lock->made;
+    lock_unmake(lock);
     if (!lock->above.read)
         leave_because_rc(lock, rc, "read", lock->terms.above);
     else if (lock->above.contenders > 0)

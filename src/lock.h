@@ -91,6 +91,13 @@ void lock_prove(struct lock *lock);
 /* Gives the place in the queue back, or the lock.  Nothing happens on a second call. */
 void lock_leave(struct lock *lock);
 
+/*
+ * For a semaphore that is refused: before lock_leave(), has the lock's znode go along if this
+ * contender made it and nobody else stands there.  Nobody can have vanished there: the turn that
+ * was taken first is still held.
+ */
+void lock_unmake(struct lock *lock);
+
 /* Another znode, as it was read. */
 struct lock_znode {
     const char *path;

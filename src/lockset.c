@@ -171,10 +171,17 @@ void lockset_prove(struct lockset *set)
 
 void lockset_leave(struct lockset *set)
 {
+    const char *why;
+    bool refused = lockset_failure(set, &why) != 0;
+
     set->leaving = true;
-    for (size_t i = set->count; i-- > 0;)
-        if (set->locks[i])
-            lock_leave(set->locks[i]);
+    for (size_t i = set->count; i-- > 0;) {
+        if (!set->locks[i])
+            continue;
+        if (refused)
+            lock_unmake(set->locks[i]);
+        lock_leave(set->locks[i]);
+    }
 }
 
 /* ---- what is known ---- */

@@ -146,6 +146,22 @@ waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
   assert_line ran
 }
 
+@test "--permits: a lock and a semaphore that are made at once on one path leave one of them, or none" {
+  for i in {1..20}; do
+    zkflock -q "$LOCK/$i" flock -n -E 99 "judge.$i" sleep 0.02 &
+    lock=$!
+    zkflock -q --permits 2 "$LOCK/$i" flock -n -E 99 "judge.$i" sleep 0.02 &
+    permit=$!
+    for pid in $lock $permit; do
+      status=0
+      wait "$pid" || status=$?
+      assert [ "$status" -eq 0 -o "$status" -eq 78 ]
+    done
+    # A record would make it a lock, and children a semaphore.
+    assert [ -z "$(zk "$ONE" get "$LOCK/$i")" -o -z "$(zk "$ONE" ls "$LOCK/$i")" ]
+  done
+}
+
 @test "--permits: where others stood without a record they are waited for, once" {
   zk "$ONE" create "$LOCK"
   zk "$ONE" contend "$LOCK" x- 2 </dev/null
