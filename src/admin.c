@@ -11,8 +11,19 @@
 #include "log.h"
 #include "signals.h"
 
+static int refused(const struct admin *admin)
+{
+    char *why = contact_refused(admin->options->servers);
+
+    log_error("%s", why);
+    free(why);
+    return EXITCODE_NOPERM;
+}
+
 int admin_ended(const struct admin *admin)
 {
+    if (!admin->ended_by)
+        return refused(admin);
     log_info("ended by signal %d (%s)", admin->ended_by, strsignal(admin->ended_by));
     return EXITCODE_SIGNAL + admin->ended_by;
 }
@@ -66,7 +77,10 @@ static int connect_to_ensemble(struct admin *admin, int64_t deadline)
 
     admin->session = session_open(options->servers, options->session_timeout_ms);
     if (!admin->session) {
-        log_error("cannot start the ZooKeeper client: %s", strerror(errno));
+        char *why = contact_not_started(errno);
+
+        log_error("%s", why);
+        free(why);
         return EXITCODE_OSERR;
     }
     while (!session_connected(admin->session)) {
@@ -79,7 +93,7 @@ static int connect_to_ensemble(struct admin *admin, int64_t deadline)
 
             log_error("%s", why);
             free(why);
-            return EXITCODE_UNREACHABLE;
+            return (int)contact_unreachable_status(admin->session);
         }
         case ADMIN_ENDED:
             return admin_ended(admin);
@@ -118,7 +132,7 @@ enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session
     for (;;) {
         int64_t tick = session_tick(admin->session);
 
-        if (admin->ended_by)
+        if (admin->ended_by || session_refused(admin->session))
             return ADMIN_ENDED;
         if (session_next_event(admin->session, event))
             return ADMIN_EVENT;

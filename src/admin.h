@@ -41,13 +41,16 @@ enum admin_news {
     ADMIN_READY,     /* also.revents says what there is */
     ADMIN_RESIZED,   /* the terminal has another size */
     ADMIN_CONTINUED, /* the process was stopped, and goes on */
-    ADMIN_ENDED,     /* a signal ends the visit, or did before: admin_ended() says and tells it */
+    ADMIN_ENDED,     /* a signal or a refusal ends the visit, or did: admin_ended() tells it */
 };
 
 /* Waits for what comes next.  deadline: see clock.h. */
 enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session_event *event);
 
-/* Says on stderr, under -v, which signal it was; returns the exit status for it. */
+/*
+ * Says on stderr, under -v, which signal it was, or that the ensemble refuses this client; returns
+ * the exit status for it.
+ */
 int admin_ended(const struct admin *admin);
 
 /* Says that the ensemble does not answer any more; returns the exit status. */

@@ -24,6 +24,8 @@ static int executable(const char *file)
 
 enum exitcode command_exec_failure(int error)
 {
+    if (error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM)
+        return EXITCODE_OSERR; /* the system's, not the command's */
     return error == ENOENT || error == ENOTDIR ? EXITCODE_NOTFOUND : EXITCODE_NOEXEC;
 }
 

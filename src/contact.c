@@ -3,28 +3,49 @@
 #include "clock.h"
 #include "xalloc.h"
 
+enum { REASON_SIZE = 162 };
+
 /* What went wrong last, as the end of a clause. */
-static const char *reason(struct session *session, char text[130])
+static const char *reason(struct session *session, char text[REASON_SIZE])
 {
     text[0] = ':';
     text[1] = ' ';
-    return session_trouble(session, text + 2, 128) ? text : "";
+    return session_trouble(session, text + 2, REASON_SIZE - 2) ? text : "";
 }
 
 char *contact_unreachable(struct session *session, const struct servers *servers, int64_t patience)
 {
     char span[CLOCK_FORMAT_SIZE];
-    char why[130];
+    char why[REASON_SIZE];
 
+    if (session_lacks_resources(session))
+        return xasprintf("cannot connect to %s%s", servers_text(servers), reason(session, why));
     return xasprintf("no server reachable at %s within %s%s; check --servers (or $ZKFLOCK_SERVERS) "
                      "and that ZooKeeper runs there",
                      servers_text(servers), clock_format(patience, span), reason(session, why));
 }
 
+enum exitcode contact_unreachable_status(struct session *session)
+{
+    return session_lacks_resources(session) ? EXITCODE_OSERR : EXITCODE_UNREACHABLE;
+}
+
+char *contact_not_started(int error)
+{
+    return xasprintf("cannot start the ZooKeeper client: %s", session_start_fault(error));
+}
+
+char *contact_refused(const struct servers *servers)
+{
+    return xasprintf("%s serves only clients that authenticate (ZooKeeper's enforce.auth or "
+                     "sessionRequireClientSASLAuth), which zkflock does not do",
+                     servers_text(servers));
+}
+
 char *contact_silence(struct session *session, const struct servers *servers, int64_t patience)
 {
     char span[CLOCK_FORMAT_SIZE];
-    char why[130];
+    char why[REASON_SIZE];
 
     return xasprintf("no answer from %s yet%s; trying for %s", servers_text(servers),
                      reason(session, why), clock_format(patience, span));

@@ -7,10 +7,18 @@
 
 #include <stdint.h>
 
+#include "exitcode.h"
 #include "session.h"
 
-/* No server made a session within patience, ns; to be freed. */
+/* No server made a session within patience, ns; to be freed.  And the exit status for it. */
 char *contact_unreachable(struct session *session, const struct servers *servers, int64_t patience);
+enum exitcode contact_unreachable_status(struct session *session);
+
+/* The session could not be opened, with this errno; to be freed. */
+char *contact_not_started(int error);
+
+/* session_refused(); to be freed. */
+char *contact_refused(const struct servers *servers);
 
 /* None has so far, and it goes on; to be freed. */
 char *contact_silence(struct session *session, const struct servers *servers, int64_t patience);

@@ -1,5 +1,6 @@
 #include "failover.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -64,29 +65,47 @@ static bool leads_to(int fd, const struct sockaddr_storage *server)
            a->sin_addr.s_addr == b->sin_addr.s_addr;
 }
 
-/* On a duplicate: the library's thread may close the socket, and its number may be taken again. */
-static bool shut_down(int fd, const struct sockaddr_storage *server)
+/*
+ * Another descriptor for the same, to be given to release(): the library's thread may close the
+ * socket, and its number may be taken again.  Without a free descriptor that is risked: at worst
+ * the connection after it is lost.  -1: not open.
+ */
+static int hold_open(int fd)
 {
     int duplicate = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+    return duplicate < 0 && (errno == EMFILE || errno == EINVAL) ? fd : duplicate;
+}
+
+static void release(int duplicate, int fd)
+{
+    if (duplicate != fd)
+        close(duplicate);
+}
+
+static bool shut_down(int fd, const struct sockaddr_storage *server)
+{
+    int duplicate = hold_open(fd);
     bool done =
         duplicate >= 0 && leads_to(duplicate, server) && shutdown(duplicate, SHUT_RDWR) == 0;
 
     if (duplicate >= 0)
-        close(duplicate);
+        release(duplicate, fd);
     return done;
 }
 
-void failover_leave(const struct failover *failover, zhandle_t *handle)
+bool failover_leave(const struct failover *failover, zhandle_t *handle)
 {
     struct sockaddr_storage server;
     socklen_t len = sizeof(server);
 
     if (!zookeeper_get_connected_host(handle, (struct sockaddr *)&server, &len))
-        return; /* it is not connected: it has gone on by itself */
+        return false; /* it is not connected: it has gone on by itself */
     for (int fd = 0; fd < failover->fds; fd++) {
         if (!is_foreign(failover, fd) && leads_to(fd, &server) && shut_down(fd, &server))
-            return;
+            return true;
     }
+    return false;
 }
 
 /* Of ours there are none that lead to a network. */
@@ -104,13 +123,13 @@ bool failover_cut(const struct failover *failover)
     bool cut = false;
 
     for (int fd = 0; fd < failover->fds; fd++) {
-        int duplicate = is_foreign(failover, fd) ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        int duplicate = is_foreign(failover, fd) ? -1 : hold_open(fd);
 
         if (duplicate < 0)
             continue;
         if (leads_to_a_network(duplicate))
             cut |= shutdown(duplicate, SHUT_RDWR) == 0;
-        close(duplicate);
+        release(duplicate, fd);
     }
     return cut;
 }

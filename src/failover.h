@@ -28,8 +28,8 @@ struct failover {
 /* Before the library opens its first descriptor: what is open now is not its socket. */
 void failover_init(struct failover *failover);
 
-/* Leaves the server, if there is contact to one. */
-void failover_leave(const struct failover *failover, zhandle_t *handle);
+/* Leaves the server; returns false if there is no contact to one, or no way to leave it. */
+bool failover_leave(const struct failover *failover, zhandle_t *handle);
 
 /*
  * While a session is without contact: a server that is just starting may take the connection and

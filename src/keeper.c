@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "contact.h"
 #include "contender.h"
 #include "log.h"
 #include "plan.h"
@@ -264,6 +265,15 @@ static void caller_ended(struct keeper *keeper)
     keeper_stop(keeper, EXITCODE_USAGE);
 }
 
+static void refused(struct keeper *keeper)
+{
+    char *why = contact_refused(keeper->options->servers);
+
+    log_error("%s; %s was not taken", why, keeper->options->lock);
+    free(why);
+    keeper_stop(keeper, EXITCODE_NOPERM);
+}
+
 bool keeper_cut_short(struct keeper *keeper)
 {
     if (keeper->ended_by)
@@ -272,6 +282,8 @@ bool keeper_cut_short(struct keeper *keeper)
         keeper_guard_died(keeper);
     else if (keeper->abandoned)
         keeper_front_died(keeper);
+    else if (keeper->session && session_refused(keeper->session))
+        refused(keeper);
     else if (keeper->caller_ended && !is_joining(keeper))
         caller_ended(keeper);
     else

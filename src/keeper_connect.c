@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -42,7 +41,12 @@ static bool unreachable(struct keeper *keeper)
     char *why = contact_unreachable(keeper->session, keeper->options->servers,
                                     keeper->options->connect_timeout);
 
-    keeper_unreachable(keeper, "%s", why);
+    if (contact_unreachable_status(keeper->session) == EXITCODE_UNREACHABLE) {
+        keeper_unreachable(keeper, "%s", why);
+    } else {
+        log_error("%s; %s was not taken", why, keeper->options->lock);
+        keeper_stop(keeper, EXITCODE_OSERR);
+    }
     free(why);
     return false;
 }
@@ -69,7 +73,10 @@ bool keeper_connect(struct keeper *keeper)
         news_at = CLOCK_NEVER;
     keeper->session = session_open(keeper->options->servers, keeper->options->session_timeout_ms);
     if (!keeper->session) {
-        log_error("cannot start the ZooKeeper client: %s", strerror(errno));
+        char *why = contact_not_started(errno);
+
+        log_error("%s", why);
+        free(why);
         return keeper_stop(keeper, EXITCODE_OSERR);
     }
     session_set_patience(keeper->session,

@@ -19,6 +19,7 @@ struct outlook {
     struct session *session;
     int tag;
     enum outlook_step step;
+    unsigned int generation; /* of the session that the step under way asked */
     bool outdated; /* what the step under way asked about is not what is wanted now */
     char *path;
     char *node;
@@ -54,9 +55,12 @@ void outlook_look(struct outlook *outlook, const char *path, const char *node)
         outlook->known = false;
         outlook->outdated = outlook->step != STEP_NONE;
     }
-    if (outlook->step != STEP_NONE)
+    /* What an earlier session was asked is never answered. */
+    if (outlook->step != STEP_NONE && outlook->generation == session_generation(outlook->session))
         return;
     outlook->step = STEP_LIST;
+    outlook->generation = session_generation(outlook->session);
+    outlook->outdated = false;
     session_get_children(outlook->session, outlook->tag, outlook->path, SESSION_NO_WATCH);
 }
 

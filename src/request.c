@@ -40,18 +40,24 @@ struct item *item_new(struct session *session, enum session_event_type type)
     return item;
 }
 
+void item_wake(struct session *session)
+{
+    const uint64_t one = 1;
+
+    if (write(session->event_fd, &one, sizeof(one)) < 0)
+        abort(); /* cannot happen: the counter would have to reach 2^64 */
+}
+
 void item_push(struct item *item)
 {
     struct session *session = item->session;
-    const uint64_t one = 1;
 
     pthread_mutex_lock(&session->mutex);
     item->next = NULL;
     *session->tail = item;
     session->tail = &item->next;
     pthread_mutex_unlock(&session->mutex);
-    if (write(session->event_fd, &one, sizeof(one)) < 0)
-        abort(); /* cannot happen: the counter would have to reach 2^64 */
+    item_wake(session);
 }
 
 struct item *item_pop(struct session *session)
@@ -79,26 +85,41 @@ static void finish(struct item *item, int rc, const struct Stat *stat)
     item_push(item);
 }
 
+/* What only says that it is a server may send a path that is none. */
 static void on_create(int rc, const char *path, const struct Stat *stat, const void *context)
 {
     struct item *item = (struct item *)context;
 
-    if (rc == ZOK)
+    if (rc == ZOK && path && strchr(path, '/'))
         item->path = xstrdup(path);
+    else if (rc == ZOK)
+        rc = ZMARSHALLINGERROR;
     finish(item, rc, stat);
 }
 
+/* A znode that was made without data has the length -1. */
 static void on_data(int rc, const char *data, int len, const struct Stat *stat, const void *context)
 {
     struct item *item = (struct item *)context;
 
-    if (rc == ZOK && len >= 0) {
-        item->event.data_len = (size_t)len;
-        item->data = xcalloc(1, (size_t)len + 1);
-        if (len > 0)
-            memcpy(item->data, data, (size_t)len);
+    if (rc == ZOK) {
+        item->event.data_len = data && len > 0 ? (size_t)len : 0;
+        item->data = xcalloc(1, item->event.data_len + 1);
+        if (item->event.data_len > 0)
+            memcpy(item->data, data, item->event.data_len);
     }
     finish(item, rc, stat);
+}
+
+/* A count that the answer does not bear out leaves names out. */
+static bool is_whole(const struct String_vector *names)
+{
+    if (names->count < 0 || (names->count > 0 && !names->data))
+        return false;
+    for (int i = 0; i < names->count; i++)
+        if (!names->data[i])
+            return false;
+    return true;
 }
 
 static void on_children(int rc, const struct String_vector *names, const struct Stat *stat,
@@ -106,6 +127,8 @@ static void on_children(int rc, const struct String_vector *names, const struct 
 {
     struct item *item = (struct item *)context;
 
+    if (rc == ZOK && !is_whole(names))
+        rc = ZMARSHALLINGERROR;
     if (rc == ZOK) {
         item->event.children_len = (size_t)names->count;
         item->children = xcalloc((size_t)names->count + 1, sizeof(item->children[0]));
@@ -203,8 +226,8 @@ int64_t request_accompany(struct session *session)
 /* rc is what the library said to the request; what it did not take is answered here. */
 static void request_sent(struct item *item, int rc)
 {
-    if (rc != ZOK)
-        finish(item, rc, NULL);
+    if (rc != ZOK) /* without a handle another attempt to connect is to come */
+        finish(item, item->session->handle ? rc : ZCONNECTIONLOSS, NULL);
 }
 
 void session_create(struct session *session, int tag, const char *path, const char *data, int mode)

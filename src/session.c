@@ -2,10 +2,8 @@
 
 #include <errno.h>
 #include <malloc.h>
-#include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "handle.h"
 #include "log.h"
 #include "xalloc.h"
 
@@ -24,6 +23,9 @@
  */
 #define FIRST_PATIENCE (700 * CLOCK_MS)
 
+/* How often the connections of a read-only server are shut down: the library opens others. */
+#define READ_ONLY_LOOK (100 * CLOCK_MS)
+
 /* Within this the library's thread has a connection under way, unless it rests after a failure. */
 #define FIRST_MOMENT (100 * CLOCK_MS)
 
@@ -31,7 +33,7 @@ bool session_rc_unknown(int rc)
 {
     return rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT || rc == ZSESSIONEXPIRED ||
            rc == ZCLOSING || rc == ZINVALIDSTATE || rc == ZSESSIONMOVED ||
-           rc == ZRUNTIMEINCONSISTENCY;
+           rc == ZRUNTIMEINCONSISTENCY || rc == ZTHROTTLEDOP;
 }
 
 /* ---- in the library's threads ---- */
@@ -40,10 +42,13 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
 {
     (void)handle;
     (void)path;
-    if (type == ZOO_SESSION_EVENT)
-        item_push(item_new(context, state == ZOO_CONNECTED_STATE         ? SESSION_CONNECTED
-                                    : state == ZOO_EXPIRED_SESSION_STATE ? SESSION_EXPIRED
-                                                                         : SESSION_DISCONNECTED));
+    if (type != ZOO_SESSION_EVENT)
+        return;
+    if (state == ZOO_READONLY_STATE)
+        trouble_note_read_only(context);
+    item_push(item_new(context, state == ZOO_CONNECTED_STATE         ? SESSION_CONNECTED
+                                : state == ZOO_EXPIRED_SESSION_STATE ? SESSION_EXPIRED
+                                                                     : SESSION_DISCONNECTED));
 }
 
 /* Watchers of znodes are told of the session's events too; those are on_session()'s. */
@@ -57,45 +62,8 @@ void session_on_watch(zhandle_t *handle, int type, int state, const char *path, 
     struct item *item = item_new(context, SESSION_WATCH);
 
     item->event.watch_type = type;
-    item->path = xstrdup(path);
+    item->path = xstrdup(path ? path : "");
     item_push(item);
-}
-
-/*
- * The library's log is the only place that tells why a server could not be used:
- * "...:func@123: Socket 127.0.0.1:1 zk retcode=-4, errno=111(Connection refused): ...".
- */
-static void remember_trouble(struct session *session, const char *message)
-{
-    const char *errno_text = strstr(message, "errno=");
-    const char *begin = errno_text ? strchr(errno_text, '(') : NULL;
-    const char *end = begin ? strchr(begin, ')') : NULL;
-
-    if (!end)
-        return;
-    pthread_mutex_lock(&session->mutex);
-    if (strtol(errno_text + 6, NULL, 10) == EHOSTDOWN) /* so the library says end of file */
-        snprintf(session->trouble, sizeof(session->trouble), "the server closed the connection");
-    else
-        snprintf(session->trouble, sizeof(session->trouble), "%.*s", (int)(end - begin - 1),
-                 begin + 1);
-    pthread_mutex_unlock(&session->mutex);
-}
-
-/* The log callback has no context of its own. */
-static _Atomic(struct session *) log_session;
-
-static void on_log(const char *message)
-{
-    struct session *session = atomic_load(&log_session);
-
-    if (session)
-        remember_trouble(session, message);
-    /* Without the time, pid and thread in front, and the newline behind some of them. */
-    const char *text = strstr(message, "ZOO_");
-
-    text = text ? text : message;
-    log_library(text, (int)strcspn(text, "\n"));
 }
 
 /* ---- opening and closing ---- */
@@ -107,25 +75,36 @@ static int connect_attempt(struct session *session)
     int64_t longest = session->timeout_ms * CLOCK_MS * 2 / 3;
     int64_t patience = FIRST_PATIENCE << (round > 10 ? 10 : round);
     clientid_t resumed;
+    int error = 0;
 
     log_debug("connecting to %s", list);
-    atomic_store(&log_session, session);
+    trouble_listen(session);
     if (session->resumed.id) {
         resumed.client_id = session->resumed.id;
         memcpy(resumed.passwd, session->resumed.password, sizeof(resumed.passwd));
     }
-    session->handle = zookeeper_init2(list, on_session, session->timeout_ms,
-                                      session->resumed.id ? &resumed : NULL, session,
-                                      ZOO_NO_LOG_CLIENTENV, on_log);
+    if (handle_threads_available())
+        session->handle = zookeeper_init2(list, on_session, session->timeout_ms,
+                                          session->resumed.id ? &resumed : NULL, session,
+                                          ZOO_NO_LOG_CLIENTENV, trouble_on_log);
+    else
+        errno = EAGAIN;
     /* Only literals are given to it, which need no looking up again on every turn of its loop. */
     if (session->handle)
         zoo_set_servers_resolution_delay(session->handle, -1);
     else
-        snprintf(session->trouble, sizeof(session->trouble), "%s", strerror(errno));
+        trouble_note(session, session_start_fault(error = errno), true);
     session->attempt++;
     session->attempt_until = clock_now() + clock_earlier(patience, longest);
     free(list);
+    errno = error;
     return session->handle ? 0 : -1;
+}
+
+const char *session_start_fault(int error)
+{
+    return error == EAGAIN ? "no more threads can be started (ulimit -u, pids.max)"
+                           : strerror(error);
 }
 
 struct session *session_open(const struct servers *servers, int timeout_ms)
@@ -160,27 +139,34 @@ struct session *session_resume(const struct servers *servers, int timeout_ms,
     return session;
 }
 
-/* Closes the handle, which ends the library's threads, and drops what came through it unread. */
-static void drop_handle(struct session *session)
+/*
+ * Closes the handle, which ends the library's threads, and drops what came through it unread.
+ * Returns false if it cannot be closed.
+ */
+static bool drop_handle(struct session *session)
 {
-    if (session->handle)
-        zookeeper_close(session->handle);
+    session->stuck |= !handle_close(session->handle, &session->failover);
     session->handle = NULL;
-
+    session->resume_at = 0;
+    session->established = session->connected = false;
+    if (session->stuck)
+        return false;
     for (struct item *item = item_pop(session); item; item = item_pop(session)) {
         if (item->event.type != SESSION_REPLY)
             item_free(item);
     }
+    return true;
 }
 
 void session_reopen(struct session *session)
 {
-    drop_handle(session);
-    request_drop_all(session);
+    session->generation++;
     session->resumed = (struct session_identity){0};
-    session->established = session->connected = false;
     session->attempt = 0;
     session->disconnected_since = clock_now();
+    if (!drop_handle(session))
+        return;
+    request_drop_all(session);
     connect_attempt(session);
 }
 
@@ -188,9 +174,10 @@ void session_close(struct session *session)
 {
     if (!session)
         return;
-    drop_handle(session);
+    if (!drop_handle(session))
+        return; /* the library's threads may still use it */
     request_drop_all(session);
-    atomic_store(&log_session, NULL);
+    trouble_listen(NULL);
     item_free(session->current);
     if (session->event_fd >= 0)
         close(session->event_fd);
@@ -233,6 +220,8 @@ bool session_withhold(struct session *session)
 {
     int64_t deadline = clock_now() + FIRST_MOMENT;
 
+    if (session->refused)
+        return false;
     while (session->oldest && !session_alive(session) && !failover_cut(&session->failover) &&
            clock_now() < deadline)
         poll(NULL, 0, 1);
@@ -246,8 +235,20 @@ int64_t session_id(const struct session *session)
 
 void session_turn(struct session *session)
 {
-    session_note_disconnected(session); /* the event of it follows */
-    failover_leave(&session->failover, session->handle);
+    if (failover_leave(&session->failover, session->handle))
+        session_note_disconnected(session); /* the event of it follows */
+    else
+        session_spare(session);
+}
+
+bool session_refused(const struct session *session)
+{
+    return session->refused;
+}
+
+unsigned int session_generation(const struct session *session)
+{
+    return session->generation;
 }
 
 struct session_identity session_identity(const struct session *session)
@@ -268,14 +269,6 @@ void session_set_patience(struct session *session, int64_t patience)
     session->failover.patience = patience;
 }
 
-const char *session_trouble(struct session *session, char *buf, size_t size)
-{
-    pthread_mutex_lock(&session->mutex);
-    snprintf(buf, size, "%s", session->trouble);
-    pthread_mutex_unlock(&session->mutex);
-    return buf[0] ? buf : NULL;
-}
-
 /* ---- events, for the owner ---- */
 
 void session_note_disconnected(struct session *session)
@@ -285,89 +278,16 @@ void session_note_disconnected(struct session *session)
     session->connected = false;
 }
 
-/* HOST:PORT of the server that the session is at; NULL if it has just left it. */
-static const char *name_server(const struct session *session, char *name, size_t size)
-{
-    struct sockaddr_storage server;
-    socklen_t len = sizeof(server);
-    char host[NI_MAXHOST];
-    char port[NI_MAXSERV];
-
-    if (!zookeeper_get_connected_host(session->handle, (struct sockaddr *)&server, &len) ||
-        getnameinfo((struct sockaddr *)&server, len, host, sizeof(host), port, sizeof(port),
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-        return NULL;
-    snprintf(name, size, server.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
-    return name;
-}
-
-static void note_connected(struct session *session)
-{
-    char name[NI_MAXHOST + NI_MAXSERV];
-    const char *server = name_server(session, name, sizeof(name));
-    char span[CLOCK_FORMAT_SIZE];
-    int64_t took = clock_now() - session->disconnected_since;
-    const struct log_field fields[] = {
-        {"server", LOG_TEXT, .text = server}, {"took_s", LOG_SPAN, .number = took}, {0}};
-
-    session->connected = session->established = true;
-    log_set_session(session_id(session));
-    log_event(LOG_CONNECTED, fields, "connected to %s, took %s", server ? server : "a server",
-              clock_format(took, span));
-}
-
-/* Returns whether the owner is to hear of it. */
-static bool note(struct session *session, struct item *item)
-{
-    switch (item->event.type) {
-    case SESSION_CONNECTED:
-        note_connected(session);
-        failover_connected(&session->failover);
-        return true;
-    case SESSION_DISCONNECTED:
-    case SESSION_EXPIRED:
-        session_note_disconnected(session);
-        return session->established || session->resumed.id;
-    case SESSION_WATCH:
-        return true;
-    case SESSION_REPLY:
-        return request_done(session, item);
-    }
-    return false;
-}
-
-bool session_next_event(struct session *session, struct session_event *event)
-{
-    for (;;) {
-        struct item *item = item_pop(session);
-        uint64_t count;
-
-        item_free(session->current);
-        session->current = item;
-        if (!item) {
-            /* Nothing was queued; drain the counter, then look again for what came meanwhile. */
-            if (read(session->event_fd, &count, sizeof(count)) < 0)
-                return false;
-            continue;
-        }
-        if (!note(session, item))
-            continue;
-        *event = item->event;
-        event->path = item->path;
-        event->data = item->data;
-        event->children = item->children;
-        return true;
-    }
-}
-
-int64_t session_tick(struct session *session)
+/* Keeps the connection up; returns when to call again. */
+static int64_t tick_connection(struct session *session)
 {
     int64_t now = clock_now();
 
     if (!session->established) {
         /* A session that the library has just been given is met in the queue, not lost here. */
         if (now >= session->attempt_until && !session_alive(session)) {
-            drop_handle(session);
+            if (!drop_handle(session))
+                return CLOCK_NEVER;
             request_fail_all(session);
             connect_attempt(session); /* a failure is tried again and told by session_trouble() */
         }
@@ -382,4 +302,20 @@ int64_t session_tick(struct session *session)
                          session->oldest ? failover_tick(&session->failover, session->handle,
                                                          session->oldest->event.sent)
                                          : CLOCK_NEVER);
+}
+
+int64_t session_tick(struct session *session)
+{
+    int64_t next;
+
+    if (session->stuck)
+        return CLOCK_NEVER;
+    next = tick_connection(session);
+    if (zoo_state(session->handle) == ZOO_READONLY_STATE) {
+        failover_cut(&session->failover);
+        next = clock_earlier(next, clock_now() + READ_ONLY_LOOK);
+    }
+    if (session->resume_at && clock_now() >= session->resume_at)
+        item_wake(session);
+    return session->resume_at ? clock_earlier(next, session->resume_at) : next;
 }

@@ -57,8 +57,12 @@ struct session_event {
 enum session_watch { SESSION_NO_WATCH, SESSION_SET_WATCH };
 
 /*
- * Whether the outcome of a request with this rc is unknown: contact was lost before its answer,
- * so that it may have been carried out or not.
+ * Returns true if a request with this rc has to be made again once there is contact: contact was
+ * lost before its answer, so that it may have been carried out or not, or the server is overloaded
+ * and has not carried it out (ZTHROTTLEDOP).
+ *
+ * An overloaded server is spared for a moment: session_connected() is false then, and
+ * SESSION_CONNECTED follows as after a loss of contact.
  */
 bool session_rc_unknown(int rc);
 
@@ -109,8 +113,20 @@ int64_t session_tick(struct session *session);
  */
 void session_set_patience(struct session *session, int64_t patience);
 
-/* Turns to another server: this one is not to be trusted. */
+/*
+ * Turns to another server: this one is not to be trusted.  SESSION_CONNECTED follows in any case,
+ * at the same server if it cannot be left.
+ */
 void session_turn(struct session *session);
+
+/*
+ * Returns true if the ensemble serves only clients that authenticate (enforce.auth, -124).  That is
+ * final: the request that heard of it is never answered, and the session is over.
+ */
+bool session_refused(const struct session *session);
+
+/* Tells sessions that follow one another apart: requests of an earlier one are never answered. */
+unsigned int session_generation(const struct session *session);
 
 /* Whether there is contact now, as far as is known; since when there is not, otherwise. */
 bool session_connected(const struct session *session);
@@ -127,12 +143,18 @@ bool session_alive(const struct session *session);
 
 /*
  * If there is no session, sees to it that what is queued does not go out any more, though one may
- * be made at any moment.  Says whether there is one.
+ * be made at any moment.  Says whether there is one that can be used.
  */
 bool session_withhold(struct session *session);
 
+/* Why session_open() failed, by its errno. */
+const char *session_start_fault(int error);
+
 /* What last went wrong with a server, in words ("Connection refused"), or NULL.  Any time. */
 const char *session_trouble(struct session *session, char *buf, size_t size);
+
+/* Returns true if that was no fault of a server: this process is out of descriptors or threads. */
+bool session_lacks_resources(struct session *session);
 
 /* Requests.  Paths and data are copied; mode is one of the library's, ZOO_PERSISTENT and so on. */
 void session_create(struct session *session, int tag, const char *path, const char *data, int mode);
@@ -156,7 +178,7 @@ void session_multi(struct session *session, int tag, const zoo_op_t *ops, int co
 /*
  * Ends the session, which deletes its ephemeral znodes, and frees it.  With requests under way the
  * server may never hear of it; then the session lives on until its timeout.  Takes 1.5 s at the
- * most when the server does not answer (4.5 s if even sending blocks).  NULL is allowed.
+ * most when the server does not answer (5 s if even sending blocks).  NULL is allowed.
  */
 void session_close(struct session *session);
 

@@ -1,6 +1,7 @@
 /*
- * The inside of struct session, shared by session.c, which keeps the session alive, and request.c,
- * which asks and queues what comes back.
+ * The inside of struct session, shared by session.c, which keeps the session alive, request.c,
+ * which asks and queues what comes back, session_event.c, which hands that to the owner, and
+ * trouble.c.
  */
 #ifndef ZKFLOCK_SESSION_STATE_H
 #define ZKFLOCK_SESSION_STATE_H
@@ -34,7 +35,8 @@ struct session {
 
     pthread_mutex_t mutex; /* of the queue and of trouble */
     struct item *head, **tail;
-    char trouble[128];
+    char trouble[160];
+    bool lacking; /* see session_lacks_resources() */
 
     /* the owner's */
     struct item *current; /* the event handed out last */
@@ -42,7 +44,13 @@ struct session {
     bool connected;
     int64_t disconnected_since;
     unsigned int attempt;
-    bool established;      /* there was contact, so the library keeps the session */
+    bool established; /* there was contact, so the library keeps the session */
+    bool stuck;       /* a handle could not be closed: nothing goes on from here */
+    bool refused;     /* see session_refused() */
+    unsigned int generation;
+    int64_t resume_at;     /* while the server is spared: until when; else 0 */
+    int64_t spared_until;  /* the last time */
+    int64_t pause;         /* for so long */
     int64_t attempt_until; /* when to turn to another server */
     int64_t last_companion;
     struct session_identity resumed; /* the session to go on with; id 0: none */
@@ -74,11 +82,28 @@ void session_on_watch(zhandle_t *handle, int type, int state, const char *path, 
 /* What was learnt of a loss of contact, maybe before the event of it. */
 void session_note_disconnected(struct session *session);
 
+/* Leaves an overloaded server alone for a moment; SESSION_CONNECTED follows. */
+void session_spare(struct session *session);
+
+/* Wakes the owner, who is to call session_next_event().  Any thread. */
+void item_wake(struct session *session);
+
 /*
  * For when the library's threads have ended: forgets all requests under way, or answers them with
  * ZSESSIONEXPIRED.
  */
 void request_drop_all(struct session *session);
 void request_fail_all(struct session *session);
+
+/* ---- trouble.c: what went wrong with a server last; any thread ---- */
+
+void trouble_note(struct session *session, const char *text, bool lacking);
+void trouble_note_read_only(struct session *session);
+
+/* The session whose trouble the library's log tells of; NULL: none. */
+void trouble_listen(struct session *session);
+
+/* The library's log callback. */
+void trouble_on_log(const char *message);
 
 #endif

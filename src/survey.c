@@ -5,6 +5,8 @@
 
 #include "clock.h"
 #include "exitcode.h"
+#include "lockname.h"
+#include "log.h"
 #include "survey_state.h"
 #include "xalloc.h"
 
@@ -265,6 +267,10 @@ int survey_read(struct survey *survey, struct admin *admin)
             break;
         }
     }
+    if (survey->cut)
+        log_warning("only a part is read: there are more than %d znodes, or paths of more than %d "
+                    "bytes; name the LOCK",
+                    SURVEY_MAX, LOCKNAME_MAX);
     return 0;
 }
 

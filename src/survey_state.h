@@ -8,6 +8,9 @@
 #include "record.h"
 #include "survey.h"
 
+/* Of more than this nothing is read: some ensembles hold a database, and some servers lie. */
+enum { SURVEY_MAX = 100000 };
+
 enum ask { ASK_LIST, ASK_GET, ASK_AWAIT, ASKS };
 
 struct znode {
@@ -41,6 +44,8 @@ struct survey {
     struct znode **slots; /* all znodes, NULL where none is; a tag tells the slot */
     size_t slots_len;
     size_t slot_hint; /* no free slot is below it */
+    size_t len;       /* of all znodes */
+    bool cut;         /* there are more */
     size_t pending;   /* of all znodes */
 };
 

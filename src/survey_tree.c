@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lockname.h"
 #include "note.h"
 #include "recipe.h"
 #include "survey_state.h"
@@ -37,6 +38,7 @@ struct znode *tree_new(struct survey *survey, struct znode *parent, const char *
     znode->list_rc = znode->get_rc = ZNONODE;
     znode->slot = find_slot(survey);
     survey->slots[znode->slot] = znode;
+    survey->len++;
     return znode;
 }
 
@@ -45,6 +47,7 @@ void tree_free_dropped(struct survey *survey, struct znode *znode)
     if (!znode->dropped || znode->pending)
         return;
     survey->slots[znode->slot] = NULL;
+    survey->len--;
     if (znode->slot < survey->slot_hint)
         survey->slot_hint = znode->slot;
     free(znode->path);
@@ -96,6 +99,15 @@ static bool is_gone(const struct znode *znode)
     return !znode->pending && (znode->contender ? znode->get_rc : znode->list_rc) == ZNONODE;
 }
 
+/* No lock is below a path that is longer than a lock's. */
+static bool has_room(struct survey *survey, const struct znode *parent)
+{
+    bool room = survey->len < SURVEY_MAX && strlen(parent->path) <= LOCKNAME_MAX;
+
+    survey->cut |= !room;
+    return room;
+}
+
 /* Both are sorted, so one pass finds what came and what went. */
 bool tree_set_children(struct survey *survey, struct znode *znode, char *const *names, size_t len,
                        void (*unknown)(struct survey *survey, struct znode *child))
@@ -103,6 +115,7 @@ bool tree_set_children(struct survey *survey, struct znode *znode, char *const *
     const char **wanted = xcalloc(len + 1, sizeof(wanted[0]));
     struct znode **children = xcalloc(len + 1, sizeof(void *));
     size_t wanted_len = 0;
+    size_t children_len = 0;
     size_t old = 0;
     bool changed = false;
 
@@ -116,12 +129,16 @@ bool tree_set_children(struct survey *survey, struct znode *znode, char *const *
             changed = true;
         }
         if (old < znode->len && strcmp(znode->children[old]->name, wanted[i]) == 0) {
-            children[i] = znode->children[old++];
-            if (is_gone(children[i]))
-                unknown(survey, children[i]);
-        } else {
-            children[i] = new_child(survey, znode, wanted[i]);
-            unknown(survey, children[i]);
+            struct znode *child = znode->children[old++];
+
+            children[children_len++] = child;
+            if (is_gone(child))
+                unknown(survey, child);
+        } else if (has_room(survey, znode)) {
+            struct znode *child = new_child(survey, znode, wanted[i]);
+
+            children[children_len++] = child;
+            unknown(survey, child);
             changed = true;
         }
     }
@@ -132,7 +149,7 @@ bool tree_set_children(struct survey *survey, struct znode *znode, char *const *
     free(wanted);
     free(znode->children);
     znode->children = children;
-    znode->len = wanted_len;
+    znode->len = children_len;
     return changed;
 }
 
