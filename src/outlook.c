@@ -20,7 +20,7 @@ struct outlook {
     int tag;
     enum outlook_step step;
     unsigned int generation; /* of the session that the step under way asked */
-    bool outdated; /* what the step under way asked about is not what is wanted now */
+    bool outdated;           /* what the step under way asked about is not what is wanted now */
     char *path;
     char *node;
     char *first; /* name of the first contender, as listed last */

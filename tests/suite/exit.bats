@@ -130,6 +130,34 @@ start_at_terminal() { # its processes in $front, $keeper, $guard
   assert_output "zkflock: cannot start: Too many open files"
 }
 
+# with_limit LIMIT ARG...: zkflock with that limit, as a user that has no other process.
+with_limit() {
+  local limit=$1 as=(setpriv --reuid 61000 --regid 61000 --clear-groups)
+  shift
+  [ "$(id -u)" -eq 0 ] || as=()
+  # Through a descriptor: the directories above it may be out of that user's reach.
+  "${as[@]}" prlimit "$limit" /proc/self/fd/9 "$@" 9<"$(command -v zkflock)" 3>&- 4>&-
+}
+
+@test "71 for too few descriptors or processes, however few they are; or it works" {
+  # The limit on processes is a user's, and others of that user run.
+  limits=(--nofile)
+  [ "$(id -u)" -ne 0 ] || limits+=(--nproc)
+  for limit in "${limits[@]}"; do
+    least=1
+    [ "$limit" = --nproc ] || least=10 # those that the shell and prlimit need
+    for n in $(seq "$least" 40); do
+      run with_limit "$limit=$n" --connect-timeout 1 "$LOCK" echo ran
+      [ "$status" -eq 71 ] || break
+      refute_output --partial "ran"
+      assert_output --regexp "(Too many open files|Resource temporarily unavailable|no more threads can be started \(ulimit -u, pids.max\))"
+    done
+    assert_equal "$status" 0
+    assert_output --partial "ran"
+    assert [ "$n" -gt "$least" ]
+  done
+}
+
 @test "75 when the own znode is taken away: the command is ended" {
   background "$LOCK" sh -c 'touch started; sleep 1000' 2>log
   keeper=$!

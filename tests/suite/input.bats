@@ -160,6 +160,97 @@ end_hostile_server() {
   end_hostile_server
 }
 
+@test "a server that says that it is read-only: found out in time, by whoever asks" {
+  hostile_server readonly
+  unreachable "$port"
+  assert_output --partial "within 1 s: the server is read-only; check --servers"
+  for action in --list "--list --names" "--break --yes" --remove; do
+    # shellcheck disable=SC2086 # options
+    run -69 timeout -k 1 10 zkflock -z "127.0.0.1:$port" --connect-timeout 1 $action "$LOCK"
+    assert_output --partial "within 1 s: the server is read-only"
+  done
+  run -69 timeout -k 1 10 zkflock -z "127.0.0.1:$port" --connect-timeout 1 --retry 1 \
+    --retry-delay 100ms "$LOCK" touch ran
+  assert_not_exist ran
+  end_hostile_server
+}
+
+@test "a signal ends what a read-only server holds up, also one that was stopped meanwhile" {
+  hostile_server readonly
+  background -vv -z "127.0.0.1:$port" --connect-timeout 60 "$LOCK" touch ran 2>log
+  pid=$!
+  eventually contains log "READ-ONLY mode"
+  # So long that the client library looks for another server at once when it goes on.
+  kill -STOP "$pid"
+  sleep 0.5
+  kill -CONT "$pid"
+  kill "$pid"
+  PATIENCE=10 eventually gone "$pid"
+  ends_with 143 "$pid"
+  assert_not_exist ran
+  end_hostile_server
+}
+
+@test "a read-only server beside one that serves" {
+  hostile_server readonly
+  # The list is shuffled.
+  for _ in $(seq 6); do
+    run -0 timeout -k 1 20 zkflock -z "127.0.0.1:$port,$ONE" "$LOCK" true
+  done
+  end_hostile_server
+}
+
+@test "a port that closes the connection: what it may be" {
+  hostile_server close
+  unreachable "$port"
+  assert_output --partial ": the server closed the connection, as one does that has no majority, is read-only or full (maxClientCnxns), or expects TLS; check"
+  end_hostile_server
+}
+
+# answers_nonsense KIND: a server of that kind ends zkflock with 70 and one sentence.
+answers_nonsense() {
+  hostile_server "$1"
+  run -70 timeout -k 1 20 zkflock -z "127.0.0.1:$port" --connect-timeout 5 "$LOCK" touch ran
+  # The address sanitizer has a line of its own for a count that is no size.
+  output=$(grep -v "AddressSanitizer failed to allocate" <<<"$output")
+  assert_output --regexp "^zkflock: cannot [^:]*: marshalling error \(ZooKeeper error -5\)\$"
+  assert_not_exist ran
+  end_hostile_server
+}
+
+@test "answers that are no ZooKeeper's: a path without a slash, names that are none, absurd counts" {
+  for kind in path null count negative; do
+    answers_nonsense "$kind"
+  done
+}
+
+@test "a tree without end is read in part" {
+  for kind in chain tree; do
+    hostile_server "$kind"
+    run -0 timeout -k 1 120 zkflock -z "127.0.0.1:$port" --list
+    assert_output "zkflock: warning: only a part is read: there are more than 100000 znodes, or paths of more than 1024 bytes; name the LOCK
+zkflock: no locks below /locks"
+    end_hostile_server
+  done
+}
+
+@test "znodes without data, as other clients may make them" {
+  zk "$ONE" create-kind null "$LOCK"
+  run -0 zkflock --list "$LOCK"
+  coproc OTHER { zk "$ONE" create-kind ephemeral-null "$LOCK/x-0000000000" 3>&-; }
+  other_pid=$OTHER_PID
+  read -r -u "${OTHER[0]}" _
+  run -0 zkflock --list "$LOCK"
+  assert_output --partial "held"
+  run -1 zkflock -n "$LOCK" true
+  run -0 zkflock --revoke --yes -n "$LOCK"
+  assert_output --partial "asked to give $LOCK up"
+  run -0 zk "$ONE" get "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  assert_output __REVOKE__
+  eval "exec ${OTHER[1]}>&-"
+  wait "$other_pid" || true
+}
+
 @test "a dead first server is left for the next one long before the client library would" {
   hostile_server silent
   # The list is shuffled: in 8 runs the silent one is first about 4 times.  The library alone would
