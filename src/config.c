@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <ini.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "config_keys.h"
 #include "exitcode.h"
@@ -220,7 +222,36 @@ static bool is_missing(const char *file)
     return stat(file, &st) < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES);
 }
 
-static int read_file(struct settings *settings, enum settings_level level, const char *file)
+/*
+ * Whether nobody else decides what zkflock does, a hook of root's for one: the file belongs to root
+ * or to the user who runs zkflock, the system's file to root or to whoever /etc belongs to, which
+ * in a user namespace need not be known as root; and no others may write it.
+ */
+static bool is_trustworthy(const char *file, const struct stat *st, bool is_system)
+{
+    struct stat etc;
+    uid_t owner = geteuid();
+
+    if (is_system)
+        owner = stat("/etc", &etc) == 0 ? etc.st_uid : 0;
+    if (st->st_uid != 0 && st->st_uid != owner)
+        log_error("%s: belongs to uid %u, and is not trusted: it may name commands to run; give it "
+                  "to %s",
+                  file, (unsigned int)st->st_uid,
+                  is_system ? "root"
+                            : "root or to the user who runs zkflock, or set HOME (sudo -H)");
+    else if (st->st_mode & (S_IWGRP | S_IWOTH))
+        log_error("%s: others than its owner may write it, and it is not trusted: it may name "
+                  "commands to run; chmod go-w",
+                  file);
+    else
+        return true;
+    return false;
+}
+
+/* named: the user has named it, and trusts it. */
+static int read_file(struct settings *settings, enum settings_level level, const char *file,
+                     bool named)
 {
     struct reader reader = {.settings = settings, .level = level, .file = file};
     struct stat st;
@@ -235,7 +266,10 @@ static int read_file(struct settings *settings, enum settings_level level, const
         log_error("%s: cannot be read: %s", file, strerror(errno));
         return EXITCODE_CONFIG;
     }
-    read_lines(&reader, in);
+    if (named || is_trustworthy(file, &st, level == SETTINGS_SYSTEM))
+        read_lines(&reader, in);
+    else
+        refuse(&reader);
     fclose(in);
     free(reader.place);
     free(reader.lock);
@@ -245,12 +279,12 @@ static int read_file(struct settings *settings, enum settings_level level, const
 /* To be freed; NULL if there is none. */
 static char *user_file(void)
 {
-    const char *base = secure_getenv("XDG_CONFIG_HOME");
+    const char *base = getenv("XDG_CONFIG_HOME");
 
     /* Relative ones are to be ignored, says the XDG Base Directory Specification. */
     if (base && base[0] == '/')
         return xasprintf("%s/zkflock/config", base);
-    base = secure_getenv("HOME");
+    base = getenv("HOME");
     return base && base[0] == '/' ? xasprintf("%s/.config/zkflock/config", base) : NULL;
 }
 
@@ -265,7 +299,7 @@ static int read_if_there(struct settings *settings, enum settings_level level, c
         log_error("%s: cannot be read: it is a FIFO", file);
         return EXITCODE_CONFIG;
     }
-    return read_file(settings, level, file);
+    return read_file(settings, level, file, false);
 }
 
 int config_read(struct settings *settings, const char *file)
@@ -279,7 +313,7 @@ int config_read(struct settings *settings, const char *file)
     ini_use_stack = false;
     ini_inline_comment_prefixes = (char *)";#";
     if (file)
-        return read_file(settings, SETTINGS_USER, file);
+        return read_file(settings, SETTINGS_USER, file, true);
     status = read_if_there(settings, SETTINGS_SYSTEM, CONFIG_SYSTEM_FILE);
     user = user_file();
     if (status == 0 && user)

@@ -8,8 +8,8 @@
  *     path = /app/nightly
  *
  * The system's file is CONFIG_SYSTEM_FILE, the user's one $XDG_CONFIG_HOME/zkflock/config, else
- * $HOME/.config/zkflock/config.  The user's one is not looked for where the environment belongs to
- * somebody with fewer rights (secure_getenv(3)).
+ * $HOME/.config/zkflock/config.  They are refused where somebody else might have written them: the
+ * user's one has to belong to root or to the user, the system's one to root.
  */
 #ifndef ZKFLOCK_CONFIG_H
 #define ZKFLOCK_CONFIG_H

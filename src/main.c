@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "break.h"
@@ -135,12 +136,28 @@ static int act(const struct options *options)
     }
 }
 
+/*
+ * Whoever may choose the command, the hook and the ensemble could do anything with rights that are
+ * not his own.
+ */
+static bool has_rights_of_others(void)
+{
+    if (!getauxval(AT_SECURE))
+        return false;
+    log_error("not permitted with more rights than the caller's: zkflock must have no set-user-ID "
+              "or set-group-ID bit and no file capabilities (chmod ug-s, setcap -r)");
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
     bool done;
-    int status = options_parse(&options, argc, argv, &done);
+    int status;
 
+    if (has_rights_of_others())
+        return EXITCODE_NOPERM;
+    status = options_parse(&options, argc, argv, &done);
     if (status == 0 && !done)
         status = act(&options);
     else if (status && options.hold_export)

@@ -269,3 +269,55 @@ round_trip() {
   run -71 sh -c 'zkflock --config /dev/null --show-config >/dev/full'
   assert_output "zkflock: cannot write to stdout: No space left on device"
 }
+
+# ---- whose files are trusted ----
+
+@test "a file that somebody else has written, or may, is refused, and no hook of it runs" {
+  printf '#!/bin/sh\ntouch ran\n' >hook
+  chmod +x hook
+  user_file "[zkflock]" "hook = $PWD/hook"
+  file=$XDG_CONFIG_HOME/zkflock/config
+  for mode in 664 646 666; do
+    chmod "$mode" "$file"
+    run -78 configured "$LOCK" true
+    assert_output "zkflock: $file: others than its owner may write it, and it is not trusted: it may name commands to run; chmod go-w"
+  done
+  chmod 600 "$file"
+  chown 65534 "$file"
+  run -78 configured "$LOCK" true
+  assert_output "zkflock: $file: belongs to uid 65534, and is not trusted: it may name commands to run; give it to root or to the user who runs zkflock, or set HOME (sudo -H)"
+  system_file "[zkflock]" "hook = $PWD/hook"
+  rm "$file"
+  chown 65534 etc/zkflock.conf
+  run -78 configured "$LOCK" true
+  assert_output "zkflock: /etc/zkflock.conf: belongs to uid 65534, and is not trusted: it may name commands to run; give it to root"
+  assert_not_exist ran
+}
+
+@test "a file of one's own, of root's, or that is named, is read" {
+  XDG_CONFIG_HOME=$PWD/etc user_file "[lock job]" "path = $LOCK/app"
+  AS=(setpriv --reuid 65534 --clear-groups env "PATH=$PATH")
+  for owner in 0 65534; do
+    chown "$owner" etc/zkflock/config
+    # Below a directory that this user can search.
+    XDG_CONFIG_HOME=/etc run -0 configured --show-config job
+    assert_line --regexp "^path += $LOCK/app "
+  done
+  AS=()
+  chmod 666 etc/zkflock/config
+  run -0 configured --config /etc/zkflock/config --show-config job
+  assert_line --regexp "^path += $LOCK/app "
+}
+
+@test "a set-user-ID or set-group-ID copy does nothing" {
+  chmod 755 .
+  cp "$(command -v zkflock)" copy
+  for mode in 4755 2755; do
+    chmod "$mode" copy
+    run -77 setpriv --reuid 65534 --regid 65534 --clear-groups ./copy --config /etc/shadow "$LOCK" touch ran
+    assert_output "zkflock: not permitted with more rights than the caller's: zkflock must have no set-user-ID or set-group-ID bit and no file capabilities (chmod ug-s, setcap -r)"
+  done
+  chmod 755 copy
+  run -0 setpriv --reuid 65534 --regid 65534 --clear-groups ./copy "$LOCK" echo ran
+  assert_output ran
+}
