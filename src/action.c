@@ -47,6 +47,12 @@ int action_check(const struct options *options)
 
     if (options->hold_export && !holds)
         return goes_with("--export", "--hold");
+    if (options->hold_export && !options->hold_for) {
+        log_error(
+            "--export goes with --for: in $( ) it is not certain which process calls zkflock; "
+            "in a script --for $$");
+        return EXITCODE_USAGE;
+    }
     if (options->hold_for && !holds && action != ACTION_UNLOCK)
         return goes_with("--for", "--hold and --unlock");
     if (options->json && action != ACTION_LIST)

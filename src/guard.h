@@ -30,6 +30,7 @@
 #include "command.h"
 #include "lease.h"
 #include "legacy.h"
+#include "procid.h"
 #include "reentry.h"
 
 /* What the guard is told when it is forked.  All of it has to live as long as the keeper. */
@@ -53,7 +54,7 @@ enum guard_order {
     GUARD_SIGNAL,
     GUARD_SIGNAL_OUTSIDE, /* the same, unless the command is in the caller's process group */
     GUARD_ASK,
-    GUARD_KEEP, /* number: who was let in; 0: it cannot be seen from here */
+    GUARD_KEEP, /* number, started: who was let in */
     GUARD_UNUSED,
     GUARD_RELEASE,
     GUARD_KILL, /* number: not 0 if also where --on-lost would not */
@@ -81,6 +82,7 @@ struct guard_message {
     int64_t lease_end;            /* GO, EXTEND, and all reports: see clock.h */
     struct lease lease;           /* GO */
     int64_t token;                /* GO */
+    uint64_t started;             /* KEEP */
     char held[REENTRY_NAME_SIZE]; /* GO: to be added to ZKFLOCK_HELD, or empty */
     char node[GUARD_NODE_SIZE];   /* GO; other messages end before it */
 };
@@ -101,7 +103,7 @@ void guard_extend(const struct guard *guard, int64_t lease_end);
 /* group_has_it: the caller's process group has got it already, from the terminal. */
 void guard_signal(const struct guard *guard, int signal, bool group_has_it);
 void guard_ask(const struct guard *guard, int signal);
-void guard_keep(const struct guard *guard, pid_t user);
+void guard_keep(const struct guard *guard, const struct procid *user);
 void guard_unused(const struct guard *guard);
 void guard_release(const struct guard *guard);
 /* whatever --on-lost says: nobody is left who wants the command to go on */

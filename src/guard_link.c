@@ -103,9 +103,12 @@ void guard_ask(const struct guard *guard, int signal)
     order_short(guard, GUARD_ASK, signal, 0);
 }
 
-void guard_keep(const struct guard *guard, pid_t user)
+void guard_keep(const struct guard *guard, const struct procid *user)
 {
-    order_short(guard, GUARD_KEEP, user, 0);
+    const struct guard_message message = {
+        .type = GUARD_KEEP, .number = user->pid, .started = user->started};
+
+    order(guard, &message, offsetof(struct guard_message, node));
 }
 
 void guard_unused(const struct guard *guard)

@@ -128,8 +128,8 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
         break;
     case GUARD_KEEP:
         guard->used = true;
-        if (order->number > 0 && !tree_descends(order->number, getpid()))
-            tree_add_outsider(order->number, -1);
+        if (!tree_descends(order->number, getpid()))
+            tree_add_user(&(struct procid){.pid = order->number, .started = order->started});
         if (guard->state == EXITED) {
             guard->state = LINGERING;
             guard_set_timer(guard, guard_first_signal_time(guard));

@@ -1,6 +1,5 @@
 #include "hold.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,6 +11,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "exitcode.h"
@@ -19,103 +20,60 @@
 #include "reentry.h"
 #include "tree.h"
 
-enum { PIPE_NAME_SIZE = 64 };
-
-/* Found out when the caller was: the guard and the hooks are its, too. */
-static bool stderr_is_awaited;
-
-/* Whether the process has the reading end of that pipe. */
-static bool reads(pid_t pid, const char *pipe)
-{
-    char path[64];
-    char target[64];
-    struct stat st;
-    bool found = false;
-
-    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-
-    DIR *fds = opendir(path);
-
-    if (!fds)
-        return false;
-    for (const struct dirent *fd = readdir(fds); fd && !found; fd = readdir(fds)) {
-        ssize_t len = readlinkat(dirfd(fds), fd->d_name, target, sizeof(target) - 1);
-
-        target[len > 0 ? len : 0] = '\0';
-        /* The mode of the link tells what it was opened for. */
-        found = strcmp(target, pipe) == 0 &&
-                fstatat(dirfd(fds), fd->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                !(st.st_mode & S_IWUSR);
-    }
-    closedir(fds);
-    return found;
-}
-
-/* What a pipe is called below /proc; false if the descriptor is none. */
-static bool name_pipe(int fd, char name[PIPE_NAME_SIZE])
-{
-    struct stat st;
-
-    if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
-        return false;
-    snprintf(name, PIPE_NAME_SIZE, "pipe:[%lu]", (unsigned long)st.st_ino);
-    return true;
-}
-
-/* Whether the two run the same program with the same words, as a shell and its subshell do. */
-static bool look_alike(pid_t a, pid_t b)
-{
-    char path[64];
-    char words[2][4096];
-    ssize_t len[2];
-
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)(i ? b : a));
-
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-        len[i] = fd < 0 ? -1 : read(fd, words[i], sizeof(words[i]));
-        if (fd >= 0)
-            close(fd);
-    }
-    return len[0] > 0 && len[0] == len[1] && memcmp(words[0], words[1], (size_t)len[0]) == 0;
-}
-
 /*
- * The parent; but in $(zkflock --hold LOCK || exit) that is a subshell which ends with this line,
- * and the shell that it is a part of is who reads what is printed.
+ * Finds out who adopts the orphans of this process: the nearest subreaper around it, or the first
+ * process.  It is the parent of a process whose own parent has ended.  Returns -1 if that cannot be
+ * found out.
  */
-static pid_t find_caller(void)
+static pid_t find_adopter(void)
 {
-    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
-        char pipe[PIPE_NAME_SIZE];
-        pid_t pid = name_pipe(fd, pipe) ? getppid() : 0;
+    pid_t adopter = -1;
+    char go = 0;
+    int ends[2];
 
-        while (pid) {
-            if (reads(pid, pipe))
-                return pid;
-            pid = look_alike(pid, tree_parent(pid)) ? tree_parent(pid) : 0;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return -1;
+
+    pid_t parent = fork();
+
+    if (parent == 0) {
+        close(ends[0]); /* whoever waits here is not to be left alone */
+        if (fork() == 0 && recv(ends[1], &go, sizeof(go), 0) > 0) {
+            adopter = getppid();
+            send(ends[1], &adopter, sizeof(adopter), MSG_NOSIGNAL);
         }
+        _exit(0);
     }
-    return getppid();
+    close(ends[1]);
+    /* With SIGCHLD ignored this fails when it has ended. */
+    if (parent > 0)
+        waitpid(parent, NULL, 0);
+    send(ends[0], &go, sizeof(go), MSG_NOSIGNAL);
+    if (recv(ends[0], &adopter, sizeof(adopter), 0) != sizeof(adopter))
+        adopter = -1;
+    close(ends[0]);
+    return adopter;
 }
 
 /*
- * Whether the caller waits for the end of our stderr before it goes on: who reads stdout, as in
- * $(zkflock --hold LOCK 2>&1), reads that too, or the caller itself does, as what collects all that
- * a program says.
+ * Whether the parent has called this zkflock, and is there to go on.  One that adopts orphans may
+ * have adopted this process; nobody else can.  A subshell, as in $( ) and ( ), may end at once, and
+ * the lock with it.
  */
-static bool awaits_stderr(pid_t caller)
+static bool is_certain(pid_t parent)
 {
-    char out[PIPE_NAME_SIZE];
-    char pipe[PIPE_NAME_SIZE];
-    struct ucred maker;
-    socklen_t len = sizeof(maker);
+    pid_t adopter = find_adopter();
 
-    if (name_pipe(STDERR_FILENO, pipe))
-        return (name_pipe(STDOUT_FILENO, out) && strcmp(out, pipe) == 0) || reads(caller, pipe);
-    return getsockopt(STDERR_FILENO, SOL_SOCKET, SO_PEERCRED, &maker, &len) == 0 &&
-           maker.pid == caller;
+    if (parent <= 1 || adopter < 0 || getppid() != parent || parent == adopter)
+        log_error("--hold: it is not certain which process has called zkflock; --for PID says for "
+                  "which one to hold the lock, in a script --for $$");
+    else if (procid_is_bare_fork(parent))
+        log_error("--hold: process %d, which has called zkflock, is a subshell, and may end at "
+                  "once; --for PID says for which one to hold the lock, in a script --for $$",
+                  (int)parent);
+    else
+        return true;
+    return false;
 }
 
 /* Though its number may still be there. */
@@ -126,44 +84,36 @@ static bool has_ended(int pidfd)
     return poll(&end, 1, 0) > 0;
 }
 
-/*
- * Whether the parent has just been killed and another one, as the first process, is it now, for
- * which the lock would be held for ever.  A child is in the session of its parent, unless it has
- * made one of its own.
- */
-static bool is_orphan(void)
-{
-    return getsid(getppid()) != getsid(0) && getsid(0) != getpid();
-}
-
 int hold_start(struct hold *hold, pid_t pid)
 {
-    *hold = (struct hold){.caller = pid ? pid : find_caller()};
-    hold->caller_fd = (int)syscall(SYS_pidfd_open, hold->caller, 0);
-    if (pid == 0 && is_orphan()) { /* asked last: what was found before may be the new parent */
-        log_error("--hold: the process that has called zkflock has ended; --for PID holds the lock "
-                  "for another one");
+    pid_t caller = pid ? pid : getppid();
+
+    *hold = (struct hold){.caller_fd = (int)syscall(SYS_pidfd_open, caller, 0)};
+    if (pid == 0 && !is_certain(caller))
         return EXITCODE_USAGE;
-    }
-    snprintf(hold->name, sizeof(hold->name), "process %d", (int)hold->caller);
+    snprintf(hold->name, sizeof(hold->name), "process %d", (int)caller);
     hold->command[0] = hold->name;
-    if (hold->caller == getpid()) {
+    if (caller == 1) {
+        log_error("--hold: process 1 adopts whatever loses its parent, and all of that would be "
+                  "ended if the lock were lost; zkflock LOCK COMMAND holds it for a command");
+        return EXITCODE_USAGE;
+    }
+    if (caller == getpid()) {
         log_error("--hold: process %d is this zkflock itself, which ends when the lock is held",
-                  (int)hold->caller);
+                  (int)caller);
         return EXITCODE_USAGE;
     }
-    if (hold->caller_fd < 0 || has_ended(hold->caller_fd)) {
-        log_error("--hold: there is no process %d to hold a lock for", (int)hold->caller);
+    if (hold->caller_fd < 0 || !procid_of(caller, &hold->caller) || has_ended(hold->caller_fd)) {
+        log_error("--hold: there is no process %d to hold a lock for", (int)caller);
         return EXITCODE_USAGE;
     }
-    if (kill(hold->caller, 0) < 0) {
+    if (kill(caller, 0) < 0) {
         log_error("--hold: process %d is another user's, and could not be ended if the lock were "
                   "lost",
-                  (int)hold->caller);
+                  (int)caller);
         return EXITCODE_NOPERM;
     }
-    tree_add_outsider(hold->caller, hold->caller_fd);
-    stderr_is_awaited = awaits_stderr(hold->caller);
+    tree_add_outsider(caller, hold->caller_fd);
     return 0;
 }
 
@@ -197,9 +147,26 @@ void hold_detach(const struct hold *hold, const struct front *front)
     tree_spare_session();
 }
 
+/*
+ * Whether somebody may wait for the end of stderr before he goes on, as a shell with $(... 2>&1)
+ * does: who reads from a pipe, or has the other end of a pair of sockets, which has no name.  A
+ * socket that has one, as systemd's journal, is nobody's who waits.
+ */
+static bool stderr_may_be_awaited(void)
+{
+    struct sockaddr_un peer = {0};
+    socklen_t len = sizeof(peer);
+    struct stat st;
+
+    if (fstat(STDERR_FILENO, &st) < 0 || !S_ISSOCK(st.st_mode))
+        return S_ISFIFO(st.st_mode);
+    return getpeername(STDERR_FILENO, (struct sockaddr *)&peer, &len) < 0 ||
+           peer.sun_family != AF_UNIX || len <= sizeof(peer.sun_family);
+}
+
 void hold_drop_output(void)
 {
-    if (stderr_is_awaited)
+    if (stderr_may_be_awaited())
         point_to_null(STDERR_FILENO, O_WRONLY);
     point_to_null(STDOUT_FILENO, O_WRONLY);
 }

@@ -11,17 +11,18 @@
 #include <sys/types.h>
 
 #include "front.h"
+#include "procid.h"
 
 struct hold {
-    pid_t caller;
+    struct procid caller;
     int caller_fd;    /* a pidfd of it */
     char *command[2]; /* what messages call it, in the place of a command's argv */
     char name[32];
 };
 
 /*
- * Finds the caller: pid, or the parent if pid is 0.  Returns 0, or the status to exit with after a
- * message.
+ * Finds the caller: pid, or the parent if pid is 0 and the parent is certain to have called zkflock
+ * and to go on.  Returns 0, or the status to exit with after a message.
  */
 int hold_start(struct hold *hold, pid_t pid);
 
@@ -31,7 +32,7 @@ int hold_start(struct hold *hold, pid_t pid);
  */
 void hold_detach(const struct hold *hold, const struct front *front);
 
-/* The same for stdout; and for stderr, if the caller waits for the end of that. */
+/* The same for stdout; and for stderr, if somebody may wait for the end of that. */
 void hold_drop_output(void);
 
 /* And for the working directory, which may be on something that is to be unmounted. */

@@ -1,28 +1,25 @@
 #include "holds.h"
 
-#include <errno.h>
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "reentry_wire.h"
-#include "tree.h"
 #include "xalloc.h"
 
-/* How many can begin for one process at the same moment. */
-#define TRIES 1000
-
-/* A hold for a process, which may have several: the later one has the higher number. */
-struct numbered {
-    pid_t pid;
-    unsigned int number;
+/* A hold for a process, which may have several. */
+struct hold {
+    struct procid caller;
+    uint64_t since;
+    char name[REENTRY_NAME_SIZE];
 };
 
 struct list {
-    struct numbered *items;
+    struct hold *items;
     size_t len;
 };
 
@@ -34,96 +31,87 @@ static unsigned long pid_namespace(void)
     return stat("/proc/self/ns/pid", &st) == 0 ? (unsigned long)st.st_ino : 0;
 }
 
-static void make_name(pid_t caller, unsigned int number, char name[REENTRY_NAME_SIZE])
+int holds_listen(const struct procid *caller, char name[REENTRY_NAME_SIZE])
 {
-    snprintf(name, REENTRY_NAME_SIZE, "hold-%lx-%d-%u", pid_namespace(), (int)caller, number);
+    char random[REENTRY_RANDOM_SIZE];
+
+    reentry_make_name(random);
+    snprintf(name, REENTRY_NAME_SIZE, "hold-%lx-%d-%" PRIx64 "-%" PRIx64 "-%s", pid_namespace(),
+             (int)caller->pid, caller->started, (uint64_t)clock_now(), random);
+    return wire_listen(name);
+}
+
+/* The latest first. */
+static int by_age(const void *a, const void *b)
+{
+    const struct hold *x = a;
+    const struct hold *y = b;
+
+    return (x->since < y->since) - (x->since > y->since);
 }
 
 static void list_all(struct list *list)
 {
+    static const char prefix[] = "@zkflock-";
     FILE *sockets = fopen("/proc/net/unix", "re"); /* abstract ones too */
     unsigned long own = pid_namespace();
     char line[512];
 
     while (sockets && fgets(line, sizeof(line), sockets)) {
-        const char *name = strrchr(line, '@');
+        const char *name = strstr(line, prefix);
+        struct hold hold;
         unsigned long namespace;
-        unsigned int number;
         int pid;
 
         /* What does not fit a number is no name of ours.  NOLINTNEXTLINE(cert-err34-c) */
-        if (!name || sscanf(name, "@zkflock-hold-%lx-%d-%u", &namespace, &pid, &number) != 3 ||
+        if (!name ||
+            sscanf(name + strlen(prefix), "hold-%lx-%d-%" SCNx64 "-%" SCNx64 "-", &namespace, &pid,
+                   &hold.caller.started, &hold.since) != 4 ||
             namespace != own)
             continue;
+        hold.caller.pid = pid;
+        snprintf(hold.name, sizeof(hold.name), "%.*s", (int)strcspn(name + strlen(prefix), "\n"),
+                 name + strlen(prefix));
         list->items = xreallocarray(list->items, list->len + 1, sizeof(list->items[0]));
-        list->items[list->len++] = (struct numbered){.pid = pid, .number = number};
+        list->items[list->len++] = hold;
     }
     if (sockets)
         fclose(sockets);
+    if (list->len > 0)
+        qsort(list->items, list->len, sizeof(list->items[0]), by_age);
 }
 
-/* The latest of that process whose number is below *limit, which becomes its number. */
-static bool latest_below(const struct list *list, pid_t pid, int64_t *limit)
+static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_ask *ask,
+                    void *context)
 {
-    int64_t latest = -1;
-
-    for (size_t i = 0; i < list->len; i++) {
-        const struct numbered *item = &list->items[i];
-
-        if (item->pid == pid && item->number > latest && item->number < *limit)
-            latest = item->number;
-    }
-    *limit = latest;
-    return latest >= 0;
-}
-
-int holds_listen(pid_t caller, char name[REENTRY_NAME_SIZE])
-{
-    struct list list = {0};
-    int64_t latest = INT64_MAX;
-    int fd = -1;
-
-    list_all(&list);
-    latest_below(&list, caller, &latest);
-    free(list.items);
-    /* Another one may take a number at this moment. */
-    for (int i = 1; i <= TRIES && fd < 0; i++) {
-        make_name(caller, (unsigned int)(latest + i), name);
-        fd = wire_listen(name);
-        if (fd < 0 && errno != EADDRINUSE)
-            break;
-    }
-    return fd;
-}
-
-static bool ask_all(const struct list *list, pid_t pid, holds_ask *ask, void *context)
-{
-    int64_t number = INT64_MAX;
+    struct procid caller;
     bool found = false;
 
-    while (!found && latest_below(list, pid, &number)) {
-        char name[REENTRY_NAME_SIZE];
-        int fd;
+    if (!procid_of(pid, &caller))
+        return false;
+    for (size_t i = 0; i < list->len && !found; i++) {
+        const struct hold *hold = &list->items[i];
+        int fd = -1;
 
-        make_name(pid, (unsigned int)number, name);
-        fd = wire_connect(name);
+        if (hold->caller.pid == pid && hold->caller.started == caller.started)
+            fd = wire_connect(hold->name, deadline);
         if (fd < 0)
-            continue; /* it has ended, or is another user's */
-        found = ask(fd, context);
+            continue; /* it is another process's, has ended, or is another user's */
+        found = wire_is_near(fd) && ask(fd, context);
         close(fd);
     }
     return found;
 }
 
-pid_t holds_find(pid_t caller, holds_ask *ask, void *context)
+pid_t holds_find(pid_t caller, int64_t deadline, holds_ask *ask, void *context)
 {
     struct list list = {0};
     pid_t pid = caller ? caller : getpid();
 
     list_all(&list);
     /* From this process on: a shell may have executed its last command in its own place. */
-    while (pid > 0 && !ask_all(&list, pid, ask, context))
-        pid = caller ? 0 : tree_parent(pid);
+    while (pid > 0 && !ask_all(&list, pid, deadline, ask, context))
+        pid = caller ? 0 : procid_parent(pid);
     free(list.items);
     return pid > 0 ? pid : 0;
 }

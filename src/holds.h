@@ -1,6 +1,9 @@
 /*
  * What --hold holds, found by the process it is held for: the sockets of the keepers that it has
  * left in the background, one for each hold.
+ *
+ * A socket's abstract name says whom and since when it is held for, and ends in a random part, so
+ * that nobody can take the name beforehand.  What another user listens by is passed over.
  */
 #ifndef ZKFLOCK_HOLDS_H
 #define ZKFLOCK_HOLDS_H
@@ -8,21 +11,23 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "procid.h"
 #include "reentry.h"
 
 /*
  * Listens for those who look for what is held for that process; the name is filled in.  Returns a
  * socket, or -1 with errno.
  */
-int holds_listen(pid_t caller, char name[REENTRY_NAME_SIZE]);
+int holds_listen(const struct procid *caller, char name[REENTRY_NAME_SIZE]);
 
 /* Asks the keeper that fd is connected to, and leaves fd open; whether it is the one. */
 typedef bool holds_ask(int fd, void *context);
 
 /*
  * Asks the keepers of what is held for that process, the latest first, until one is the one; 0: for
- * this process, then for its parent, and so on.  Returns the process it is held for; 0: none is.
+ * this process, then for its parent, and so on.  Those that do not accept until the deadline are
+ * passed over.  Returns the process it is held for; 0: none is.
  */
-pid_t holds_find(pid_t caller, holds_ask *ask, void *context);
+pid_t holds_find(pid_t caller, int64_t deadline, holds_ask *ask, void *context);
 
 #endif

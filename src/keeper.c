@@ -57,7 +57,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
                                .legacy = keeper->legacy,
                                .signal = options->signal,
                                .on_lost = options->on_lost,
-                               .caller = command->hold ? command->hold->caller : 0,
+                               .caller = command->hold ? command->hold->caller.pid : 0,
                                .caller_fd = command->hold ? command->hold->caller_fd : -1,
                                .whole_tree = options->tree};
     /* The guard first: the runner keeps no descriptor of others open, the guard would. */

@@ -28,6 +28,6 @@ void keeper_release(struct keeper *keeper)
     keeper->released = true;
     if (keeper->reentry)
         reentry_allow_unlock(keeper->reentry, NULL);
-    tree_forget_outsider(keeper->hold->caller);
+    tree_forget_outsider(keeper->hold->caller.pid);
     guard_release(&keeper->guard);
 }

@@ -41,6 +41,21 @@ static bool would_wait_for_itself(struct keeper *keeper, const struct reentry_lo
     return keeper_stop(keeper, EXITCODE_USAGE);
 }
 
+static bool is_full(struct keeper *keeper, const struct reentry_lock *lock)
+{
+    log_error("%s is held by the zkflock around this one, and used by as many others inside it as "
+              "it takes",
+              lock->path);
+    return keeper_stop(keeper, EXITCODE_OSERR);
+}
+
+/* It may be stopped.  To queue up instead may be to wait for it. */
+static bool is_silent(struct keeper *keeper, const struct reentry_lock *lock)
+{
+    return keeper_unreachable(
+        keeper, "the zkflock around this one does not answer, and may hold %s", lock->path);
+}
+
 /* Without a session it cannot be asked when the last run was; to run all the same is not meant. */
 static bool cannot_be_asked(struct keeper *keeper)
 {
@@ -70,6 +85,10 @@ bool keeper_enter(struct keeper *keeper, int64_t deadline)
             break;
         case REENTRY_SHARED:
             return would_wait_for_itself(keeper, lock);
+        case REENTRY_FULL:
+            return is_full(keeper, lock);
+        case REENTRY_SILENT:
+            return is_silent(keeper, lock);
         }
     }
     return true;
@@ -95,7 +114,7 @@ void keeper_offer(struct keeper *keeper)
     if (own == 0 && !keeper->hold)
         return;
     keeper->reentry = reentry_offer(keeper->wanted, own, keeper->options->servers,
-                                    keeper->hold ? keeper->hold->caller : 0);
+                                    keeper->hold ? &keeper->hold->caller : NULL);
     if (!keeper->reentry)
         log_warning("cannot be asked by zkflocks inside the command: %s", strerror(errno));
     else if (keeper->hold)
@@ -109,12 +128,12 @@ void keeper_offer(struct keeper *keeper)
  */
 static void guard_new_users(struct keeper *keeper)
 {
-    pid_t user;
+    struct procid user;
 
-    while ((user = reentry_new_user(keeper->reentry)) >= 0) {
-        if (user > 0 && !tree_descends(user, keeper->guard.pid))
-            tree_add_outsider(user, -1);
-        guard_keep(&keeper->guard, user);
+    while (reentry_new_user(keeper->reentry, &user)) {
+        if (!tree_descends(user.pid, keeper->guard.pid))
+            tree_add_user(&user);
+        guard_keep(&keeper->guard, &user);
         keeper->guard_keeps = true;
     }
 }

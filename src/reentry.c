@@ -13,8 +13,11 @@
 #include "reentry_wire.h"
 #include "xalloc.h"
 
-/* Nesting as deep as that, or as many jobs, is refused a socket and queues up. */
+/* Nesting as deep as that, or as many jobs, is refused. */
 #define USERS_MAX 1000
+
+/* How many are let in before other things are seen to: others may come faster than they can be. */
+#define WELCOMES_A_TURN 16
 
 /* One that has connected; it uses a lock from the answer on. */
 struct guest {
@@ -25,6 +28,7 @@ struct guest {
     bool asked;   /* and has not been answered yet */
     bool put_off; /* asked when it was closed */
     bool unlocks; /* waits for the lock to be given back */
+    struct procid peer;
     enum reentry_answer verdict;
 };
 
@@ -42,26 +46,26 @@ struct reentry {
     size_t users;
 };
 
-static void make_name(char name[REENTRY_NAME_SIZE])
+void reentry_make_name(char name[REENTRY_RANDOM_SIZE])
 {
-    unsigned char bytes[12] = {0};
+    unsigned char bytes[(REENTRY_RANDOM_SIZE - 1) / 2] = {0};
 
     if (getrandom(bytes, sizeof(bytes), 0) < 0)
-        return; /* then bind() finds out whether it is taken */
+        memset(bytes, 0, sizeof(bytes)); /* then bind() finds out whether it is taken */
     for (size_t i = 0; i < sizeof(bytes); i++)
         sprintf(name + 2 * i, "%02x", bytes[i]);
 }
 
-/* guest: NULL for the listener, which is told of once for each that comes. */
+/* guest: NULL for the listener. */
 static bool watch(const struct reentry *reentry, int fd, struct guest *guest)
 {
-    struct epoll_event event = {.events = guest ? EPOLLIN : EPOLLIN | EPOLLET, .data.ptr = guest};
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = guest};
 
     return epoll_ctl(reentry->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 struct reentry *reentry_offer(const struct reentry_lock *locks, size_t count,
-                              const struct servers *servers, pid_t caller)
+                              const struct servers *servers, const struct procid *caller)
 {
     struct reentry *reentry = xcalloc(1, sizeof(*reentry));
 
@@ -71,7 +75,7 @@ struct reentry *reentry_offer(const struct reentry_lock *locks, size_t count,
     if (caller) {
         reentry->listener = holds_listen(caller, reentry->name);
     } else {
-        make_name(reentry->name);
+        reentry_make_name(reentry->name);
         reentry->listener = wire_listen(reentry->name);
     }
     reentry->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -116,13 +120,8 @@ static void see_off(struct reentry *reentry, struct guest *guest)
 
 static void welcome(struct reentry *reentry, int fd)
 {
-    struct guest *guest;
+    struct guest *guest = xcalloc(1, sizeof(*guest));
 
-    if (reentry->users >= USERS_MAX) {
-        close(fd);
-        return;
-    }
-    guest = xcalloc(1, sizeof(*guest));
     guest->fd = fd;
     guest->next = reentry->guests;
     reentry->guests = guest;
@@ -130,16 +129,29 @@ static void welcome(struct reentry *reentry, int fd)
         see_off(reentry, guest);
 }
 
-static void welcome_all(struct reentry *reentry)
+/* Where there is no descriptor left the listener stays readable, and is not to be heard of. */
+static void set_crowded(struct reentry *reentry, bool crowded)
 {
-    int fd;
+    struct epoll_event event = {.events = crowded ? 0 : EPOLLIN};
 
-    do {
-        fd = wire_accept(reentry->listener);
-        if (fd >= 0)
+    if (crowded != reentry->crowded)
+        epoll_ctl(reentry->epoll, EPOLL_CTL_MOD, reentry->listener, &event);
+    reentry->crowded = crowded;
+}
+
+static void welcome_some(struct reentry *reentry)
+{
+    for (int i = 0; i < WELCOMES_A_TURN; i++) {
+        int fd = wire_accept(reentry->listener);
+
+        if (fd >= 0) {
             welcome(reentry, fd);
-    } while (fd >= 0 || errno == EPERM || errno == ECONNABORTED);
-    reentry->crowded = errno != EAGAIN;
+        } else if (errno != EPERM && errno != ECONNABORTED) {
+            set_crowded(reentry, errno != EAGAIN);
+            return;
+        }
+    }
+    set_crowded(reentry, false);
 }
 
 /* Exclusive ones may be used as one likes, shared ones shared, permits as permits. */
@@ -153,6 +165,8 @@ static enum reentry_answer judge(const struct reentry *reentry, const struct wir
             continue;
         if (held->kind == NAMING_READER && request->lock.kind != NAMING_READER)
             return REENTRY_SHARED;
+        if (!request->probe && reentry->users >= USERS_MAX)
+            return REENTRY_FULL;
         return REENTRY_ENTERED;
     }
     return REENTRY_UNKNOWN;
@@ -172,13 +186,27 @@ static void take_unlock(struct reentry *reentry, struct guest *guest,
     see_off(reentry, guest);
 }
 
+/*
+ * Whoever uses the lock has to be seen from here, to be ended if it is lost.  A hold is the
+ * business of its own pid namespace: in another one, the numbers of processes mean others.
+ */
+static bool may_ask(const struct guest *guest, const struct wire_request *request)
+{
+    return guest->peer.pid > 0 && (!(request->unlock || request->probe) || wire_is_near(guest->fd));
+}
+
 static void listen_to(struct reentry *reentry, struct guest *guest)
 {
     struct wire_request request = {0};
 
     if (guest->uses || guest->asked || guest->put_off || guest->unlocks ||
-        !wire_read_request(guest->fd, &request)) {
+        !wire_read_request(guest->fd, &request) || !wire_peer(guest->fd, &guest->peer)) {
         see_off(reentry, guest); /* it has hung up, or talks too much */
+        return;
+    }
+    if (!may_ask(guest, &request)) {
+        wire_answer(guest->fd, REENTRY_UNKNOWN, "", 0);
+        see_off(reentry, guest);
         return;
     }
     if (request.unlock) {
@@ -200,15 +228,16 @@ void reentry_serve(struct reentry *reentry)
 {
     struct epoll_event events[16];
     int count = epoll_wait(reentry->epoll, events, 16, 0);
+    bool knocked = reentry->crowded;
 
     for (int i = 0; i < count; i++) {
         if (events[i].data.ptr)
             listen_to(reentry, events[i].data.ptr);
         else
-            reentry->crowded = true;
+            knocked = true;
     }
-    if (reentry->crowded)
-        welcome_all(reentry);
+    if (knocked)
+        welcome_some(reentry);
 }
 
 bool reentry_crowded(const struct reentry *reentry)
@@ -257,15 +286,16 @@ void reentry_unlocked(struct reentry *reentry, bool possible)
     }
 }
 
-pid_t reentry_new_user(struct reentry *reentry)
+bool reentry_new_user(struct reentry *reentry, struct procid *user)
 {
     for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
         if (guest->is_new) {
             guest->is_new = false;
-            return wire_peer(guest->fd);
+            *user = guest->peer;
+            return true;
         }
     }
-    return -1;
+    return false;
 }
 
 void reentry_free(struct reentry *reentry)
@@ -295,10 +325,10 @@ static enum reentry_answer ask_one(const char *name, const struct reentry_lock *
                                    struct reentry_entry *entry)
 {
     enum reentry_answer answer = REENTRY_UNKNOWN;
-    int fd = wire_connect(name);
+    int fd = wire_connect(name, deadline);
 
     if (fd < 0)
-        return answer; /* it has ended */
+        return errno == EAGAIN ? REENTRY_SILENT : REENTRY_UNKNOWN; /* it has ended */
     if (wire_ask(fd, lock, servers, false))
         answer = wire_read_answer(fd, deadline, &entry->node, &entry->token);
     if (answer == REENTRY_ENTERED)
@@ -337,13 +367,14 @@ struct wanted {
 static bool is_that(int fd, void *context)
 {
     struct wanted *wanted = context;
+    enum reentry_answer answer = REENTRY_UNKNOWN;
     char *node = NULL;
     int64_t token;
-    bool held = wire_ask(fd, wanted->lock, wanted->servers, true) &&
-                wire_read_answer(fd, wanted->deadline, &node, &token) != REENTRY_UNKNOWN;
 
+    if (wire_ask(fd, wanted->lock, wanted->servers, true))
+        answer = wire_read_answer(fd, wanted->deadline, &node, &token);
     free(node);
-    wanted->left -= held;
+    wanted->left -= answer == REENTRY_ENTERED || answer == REENTRY_SHARED;
     return wanted->left <= 0;
 }
 
@@ -355,5 +386,5 @@ pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *se
                             .deadline = deadline,
                             .left = lock->permits > 0 ? lock->permits : 1};
 
-    return holds_find(0, is_that, &wanted);
+    return holds_find(0, deadline, is_that, &wanted);
 }

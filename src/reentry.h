@@ -13,12 +13,17 @@
 #include <sys/types.h>
 
 #include "lockset.h"
+#include "procid.h"
 #include "servers.h"
 
 #define REENTRY_VARIABLE "ZKFLOCK_HELD"
 
-/* Room for a socket's name and its end. */
-#define REENTRY_NAME_SIZE 40
+/* Room for a socket's name and its end, and for the random part of it. */
+#define REENTRY_NAME_SIZE 96
+#define REENTRY_RANDOM_SIZE 25
+
+/* Makes a name, or a part of one, that nobody can guess. */
+void reentry_make_name(char name[REENTRY_RANDOM_SIZE]);
 
 /* A lock as one that wants to use it describes it. */
 struct reentry_lock {
@@ -33,11 +38,11 @@ struct reentry;
 
 /*
  * Offers these locks, which are held, to whoever asks.  They and the servers have to live as long.
- * caller: what --hold holds them for, which the socket can then be found by; 0: none.
+ * caller: what --hold holds them for, which the socket can then be found by; NULL: none.
  * NULL with errno if there can be no socket.
  */
 struct reentry *reentry_offer(const struct reentry_lock *locks, size_t count,
-                              const struct servers *servers, pid_t caller);
+                              const struct servers *servers, const struct procid *caller);
 
 const char *reentry_name(const struct reentry *reentry);
 
@@ -72,11 +77,8 @@ void reentry_unlocked(struct reentry *reentry, bool possible);
  */
 void reentry_close(struct reentry *reentry);
 
-/*
- * The process of one that was let in and has no answer yet, each once; 0: it cannot be seen from
- * here; -1: no more.
- */
-pid_t reentry_new_user(struct reentry *reentry);
+/* Returns a process that was let in and has no answer yet, each once; false: no more. */
+bool reentry_new_user(struct reentry *reentry, struct procid *user);
 
 /* How many use the locks now. */
 size_t reentry_users(const struct reentry *reentry);
@@ -93,9 +95,11 @@ enum reentry_answer {
     REENTRY_UNKNOWN, /* nobody around holds this lock */
     REENTRY_ENTERED, /* it may be used until the descriptor is closed */
     REENTRY_SHARED,  /* it is held shared, and wanted for oneself */
+    REENTRY_FULL,    /* as many use it as can */
     REENTRY_UNLOCKED,
     REENTRY_IN_USE, /* given back when those who use it have ended */
     REENTRY_STUCK,  /* could not be given back */
+    REENTRY_SILENT, /* one around does not answer, and may hold it */
 };
 
 struct reentry_entry {

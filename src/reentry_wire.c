@@ -1,6 +1,7 @@
 #include "reentry_wire.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stddef.h>
@@ -15,8 +16,9 @@
 #include "xalloc.h"
 
 static const char *const answers[] = {
-    [REENTRY_UNKNOWN] = "unknown",   [REENTRY_ENTERED] = "entered", [REENTRY_SHARED] = "shared",
-    [REENTRY_UNLOCKED] = "unlocked", [REENTRY_IN_USE] = "in-use",   [REENTRY_STUCK] = "stuck",
+    [REENTRY_UNKNOWN] = "unknown", [REENTRY_ENTERED] = "entered",   [REENTRY_SHARED] = "shared",
+    [REENTRY_FULL] = "full",       [REENTRY_UNLOCKED] = "unlocked", [REENTRY_IN_USE] = "in-use",
+    [REENTRY_STUCK] = "stuck",     [REENTRY_SILENT] = "silent",
 };
 
 /* ---- sockets ---- */
@@ -30,50 +32,62 @@ static socklen_t address_of(const char *name, struct sockaddr_un *address)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
-static int open_socket(void)
+static int open_socket(int flags)
 {
-    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
 }
 
-static bool is_own_user(int fd)
+static bool has_hung_up(int fd)
 {
-    struct ucred peer;
-    socklen_t len = sizeof(peer);
+    struct pollfd end = {.fd = fd, .events = POLLRDHUP};
 
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid == geteuid();
+    return poll(&end, 1, 0) > 0;
 }
 
-pid_t wire_peer(int fd)
+static struct ucred credentials(int fd)
 {
-    struct ucred peer;
+    struct ucred peer = {.uid = (uid_t)-1};
     socklen_t len = sizeof(peer);
 
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 ? peer.pid : 0;
+    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
+    return peer;
+}
+
+bool wire_peer(int fd, struct procid *peer)
+{
+    pid_t pid = credentials(fd).pid;
+
+    *peer = (struct procid){0};
+    /* Its descriptors are closed before its number is free. */
+    return (pid == 0 || procid_of(pid, peer)) && !has_hung_up(fd);
+}
+
+bool wire_is_near(int fd)
+{
+    return procid_is_near(credentials(fd).pid) && !has_hung_up(fd);
+}
+
+static int failed(int fd, int error)
+{
+    close(fd);
+    errno = error;
+    return -1;
 }
 
 static int checked(int fd)
 {
-    if (fd < 0 || is_own_user(fd))
-        return fd;
-    close(fd);
-    errno = EPERM;
-    return -1;
+    return fd < 0 || credentials(fd).uid == geteuid() ? fd : failed(fd, EPERM);
 }
 
 int wire_listen(const char *name)
 {
     struct sockaddr_un address;
     socklen_t len = address_of(name, &address);
-    int fd = open_socket();
+    int fd = open_socket(SOCK_NONBLOCK);
 
-    if (fd < 0 || (bind(fd, (struct sockaddr *)&address, len) == 0 && listen(fd, SOMAXCONN) == 0))
-        return fd;
-
-    int error = errno;
-
-    close(fd);
-    errno = error;
-    return -1;
+    if (fd >= 0 && (bind(fd, (struct sockaddr *)&address, len) < 0 || listen(fd, SOMAXCONN) < 0))
+        return failed(fd, errno);
+    return fd;
 }
 
 int wire_accept(int listener)
@@ -81,19 +95,31 @@ int wire_accept(int listener)
     return checked(accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
 }
 
-int wire_connect(const char *name)
+/* Waits for its turn in the queue, where one that only tried now and then would never have one. */
+static int connect_until(int fd, const struct sockaddr_un *address, socklen_t len, int64_t deadline)
+{
+    int status;
+
+    do {
+        int64_t left = deadline - clock_now();
+        int64_t us = left > 0 ? left / CLOCK_US + 1 : 1; /* 0 would be for ever */
+        struct timeval patience = {.tv_sec = us / 1000000, .tv_usec = us % 1000000};
+
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+        status = connect(fd, (const struct sockaddr *)address, len);
+    } while (status < 0 && errno == EINTR);
+    return status;
+}
+
+int wire_connect(const char *name, int64_t deadline)
 {
     struct sockaddr_un address;
     socklen_t len = address_of(name, &address);
-    int fd = open_socket();
+    int fd = open_socket(0);
 
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, len) < 0) {
-        int error = errno;
-
-        close(fd);
-        errno = error;
-        return -1;
-    }
+    if (fd >= 0 &&
+        (connect_until(fd, &address, len, deadline) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0))
+        return failed(fd, errno);
     return checked(fd);
 }
 
@@ -179,7 +205,9 @@ enum reentry_answer wire_read_answer(int fd, int64_t deadline, char **node, int6
     int node_at = 0;
     char word[16];
 
-    if (poll(&pollfd, 1, clock_poll_timeout(deadline)) <= 0 || !receive_text(fd, text))
+    if (poll(&pollfd, 1, clock_poll_timeout(deadline)) <= 0)
+        return REENTRY_SILENT;
+    if (!receive_text(fd, text))
         return REENTRY_UNKNOWN;
     /* NOLINTNEXTLINE(cert-err34-c) */
     if (sscanf(text, "%15s %" SCNd64 " %n", word, token, &node_at) != 2 || node_at == 0)

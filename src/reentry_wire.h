@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "procid.h"
 #include "reentry.h"
 
 #define WIRE_SIZE 16384
@@ -27,13 +28,23 @@ struct wire_request {
     char text[WIRE_SIZE];
 };
 
-/* Sockets, close-on-exec; -1 with errno, also for one of another user. */
+/*
+ * Sockets, close-on-exec; -1 with errno, EPERM for one of another user.  wire_connect() waits until
+ * the deadline for room in the queue of the listener: EAGAIN if there was none, ECONNREFUSED if
+ * nobody listens by that name.
+ */
 int wire_listen(const char *name);
 int wire_accept(int listener);
-int wire_connect(const char *name);
+int wire_connect(const char *name, int64_t deadline);
 
-/* The process on the other side; 0 if its pid namespace cannot be seen from here. */
-pid_t wire_peer(int fd);
+/*
+ * Finds out who has connected, pid 0 if its pid namespace cannot be seen from here.  Returns false
+ * if it has hung up, and the number may be another one's.
+ */
+bool wire_peer(int fd, struct procid *peer);
+
+/* Returns whether the other side, which has connected or listens, is in this pid namespace. */
+bool wire_is_near(int fd);
 
 /* probe: only to know the answer. */
 bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *servers, bool probe);

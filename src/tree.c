@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "procid.h"
+
 struct process {
     pid_t pid;
     pid_t parent;
@@ -22,27 +24,7 @@ struct process {
 
 pid_t tree_parent(pid_t pid)
 {
-    char path[32];
-    char text[512];
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return -1;
-
-    ssize_t len = read(fd, text, sizeof(text) - 1);
-
-    close(fd);
-    if (len <= 0)
-        return -1;
-    text[len] = '\0';
-
-    /* "pid (name) state ppid ...": the name may hold anything, so look for its end. */
-    const char *name_end = strrchr(text, ')');
-
-    return name_end && strlen(name_end) > 4 ? (pid_t)strtol(name_end + 4, NULL, 10) : -1;
+    return procid_parent(pid);
 }
 
 bool tree_descends(pid_t pid, pid_t ancestor)
@@ -230,6 +212,13 @@ void tree_forget_outsider(pid_t pid)
     for (size_t i = outsiders_len; i > 0; i--)
         if (outsiders[i - 1].pid == pid)
             drop(i - 1);
+}
+
+void tree_add_user(const struct procid *user)
+{
+    tree_add_outsider(user->pid, -1);
+    if (!procid_is_current(user))
+        tree_forget_outsider(user->pid);
 }
 
 static bool spares_session;

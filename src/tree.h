@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "clock.h"
+#include "procid.h"
 
 /* Puts descriptors by for the calls below, close-on-exec; for each process that is to make them. */
 void tree_reserve(void);
@@ -23,6 +24,9 @@ void tree_reserve(void);
  * the caller's; -1: one is opened here.
  */
 void tree_add_outsider(pid_t pid, int pidfd);
+
+/* The same for a process that may have ended already, its number another one's. */
+void tree_add_user(const struct procid *user);
 
 /*
  * Nothing of the own session is found among those descendants, in this process and those that it

@@ -8,6 +8,9 @@
 #include "log.h"
 #include "reentry_wire.h"
 
+/* How long to wait for keepers that others keep busy. */
+#define CONNECT_PATIENCE (10 * CLOCK_S)
+
 struct wanted {
     const char *path;
     const char *servers;
@@ -40,7 +43,7 @@ int unlock(const struct options *options)
     struct wanted wanted = {.path = options->lock, .servers = servers ? servers->text : ""};
     const char *whom = options->hold_for ? "that process" : "this script";
 
-    if (!holds_find(options->hold_for, ask, &wanted)) {
+    if (!holds_find(options->hold_for, clock_now() + CONNECT_PATIENCE, ask, &wanted)) {
         log_notice("%s is not held for %s%s%s: there is nothing to unlock", options->lock, whom,
                    *wanted.servers ? " at " : "", wanted.servers);
         return EXITCODE_BUSY;

@@ -66,7 +66,7 @@ EOF
 
 @test "--hold --export: the environment of the lock, in several shells, and re-entry" {
   for shell in bash dash; do
-    run -0 "$shell" -c 'eval "$(zkflock --hold --export "$1")"
+    run -0 "$shell" -c 'eval "$(zkflock --hold --for $$ --export "$1")"
       echo "$ZKFLOCK_LOCK $ZKFLOCK_NODE $ZKFLOCK_TOKEN"
       zkflock -n "$1" sh -c "echo \"\$ZKFLOCK_TOKEN\""
       zkflock --unlock "$1"
@@ -78,23 +78,24 @@ EOF
 }
 
 @test "--hold --export: a name with quotes and blanks survives eval" {
-  run -0 bash -c 'eval "$(zkflock --hold --export "$1")"; echo "$ZKFLOCK_LOCK"; zkflock -u "$1"' bash \
+  run -0 bash -c 'eval "$(zkflock --hold --for $$ --export "$1")"; echo "$ZKFLOCK_LOCK"; zkflock -u "$1"' bash \
     "$LOCK/it's \$a \`b\` \"c\" d"
   assert_output "$LOCK/it's \$a \`b\` \"c\" d"
 }
 
 @test "--hold --export: eval fails where zkflock does, and the script need not go on without the lock" {
   for shell in bash dash; do
-    run -69 "$shell" -c 'eval "$(zkflock --hold --export -z 127.0.0.1:1 --connect-timeout 0.3 "$1")" || exit; touch ran' \
+    run -69 "$shell" -c 'eval "$(zkflock --hold --for $$ --export -z 127.0.0.1:1 --connect-timeout 0.3 "$1")" || exit; touch ran' \
       sh "$LOCK"
-    run -69 "$shell" -ec 'eval "$(zkflock --hold --export -z 127.0.0.1:1 --connect-timeout 0.3 "$1")"; touch ran' \
+    run -69 "$shell" -ec 'eval "$(zkflock --hold --for $$ --export -z 127.0.0.1:1 --connect-timeout 0.3 "$1")"; touch ran' \
       sh "$LOCK"
     run -64 "$shell" -ec 'eval "$(zkflock --hold --export --for 4194304 "$1")"; touch ran' sh "$LOCK"
-    run -64 "$shell" -ec 'eval "$(zkflock --hold --export "$1//x")"; touch ran' sh "$LOCK"
+    run -64 "$shell" -ec 'eval "$(zkflock --hold --for $$ --export "$1//x")"; touch ran' sh "$LOCK"
+    run -64 "$shell" -ec 'eval "$(zkflock --hold --export "$1")"; touch ran' sh "$LOCK"
     run -64 "$shell" -c 'eval "$(zkflock -w 1O --hold --unfiar --export "$1")" || exit; touch ran' sh "$LOCK"
   done
   hold "$LOCK" release
-  run -1 bash -ec 'source <(zkflock --hold --export -n "$1"); touch ran' bash "$LOCK"
+  run -1 bash -ec 'source <(zkflock --hold --for $$ --export -n "$1"); touch ran' bash "$LOCK"
   assert_not_exist ran
   touch release
   ends_with 0 "$holder"
@@ -108,7 +109,7 @@ EOF
 }
 
 @test "--hold --export where the shell runs it in a subshell of its own" {
-  run -0 bash -c 'eval "$(zkflock --hold --export "$1" || echo false)"; zkflock -n "$1" echo inside
+  run -0 bash -c 'eval "$(zkflock --hold --for $$ --export "$1" || echo false)"; zkflock -n "$1" echo inside
     env -u ZKFLOCK_HELD -u ZKFLOCK_NODE zkflock -n "$1" true || echo busy; zkflock -u "$1"' bash "$LOCK"
   assert_line inside
   assert_line busy
@@ -124,7 +125,7 @@ EOF
 }
 
 @test "--hold: nested ones of one lock, the last one is given back first" {
-  run -0 bash -c 'eval "$(zkflock --hold --export "$1")"; eval "$(zkflock --hold --export "$1")"
+  run -0 bash -c 'eval "$(zkflock --hold --for $$ --export "$1")"; eval "$(zkflock --hold --for $$ --export "$1")"
     zkflock -u "$1"; env -u ZKFLOCK_HELD -u ZKFLOCK_NODE zkflock -q -n "$1" true || echo held
     zkflock -u "$1"; env -u ZKFLOCK_HELD -u ZKFLOCK_NODE zkflock -n "$1" echo free
     zkflock -u "$1" || echo no more' bash "$LOCK"
@@ -134,8 +135,8 @@ EOF
 }
 
 @test "--unlock: the last hold of a lock goes first, whatever else was given back before" {
-  run -0 bash -c 'eval "$(zkflock --hold --export "$1/a")"; eval "$(zkflock --hold --export "$1/b")"
-    zkflock -u "$1/a"; eval "$(zkflock --hold --export "$1/b")"; zkflock -u "$1/b"
+  run -0 bash -c 'eval "$(zkflock --hold --for $$ --export "$1/a")"; eval "$(zkflock --hold --for $$ --export "$1/b")"
+    zkflock -u "$1/a"; eval "$(zkflock --hold --for $$ --export "$1/b")"; zkflock -u "$1/b"
     env -u ZKFLOCK_HELD -u ZKFLOCK_NODE zkflock -q -n "$1/b" true || echo held
     zkflock -u "$1/b"; zkflock -n "$1/b" echo free' bash "$LOCK"
   assert_line --index 1 held
@@ -144,7 +145,7 @@ EOF
 
 @test "--unlock while a zkflock inside uses the lock: told of, and given back when that has ended" {
   # From inside it, too, where waiting would be waiting for itself.
-  run -0 timeout 20 bash -c 'eval "$(zkflock --hold --export "$1")"
+  run -0 timeout 20 bash -c 'eval "$(zkflock --hold --for $$ --export "$1")"
     zkflock "$1" sh -c "zkflock -u \"\$1\"; touch told; until [ -e end ]; do sleep 0.02; done" sh "$1" &
     until [ -e told ]; do sleep 0.02; done
     zkflock -u "$1" || echo "nothing more: $?"
@@ -170,31 +171,79 @@ zkflock -u "$1" || echo "not ours: $?"
 zkflock -n "$1" true || echo "busy: $?"
 touch end
 EOF
-  run -0 unshare -Ur bash -c 'unshare -pf --mount-proc bash one "$1" & unshare -pf --mount-proc bash other "$1"; wait' \
-    bash "$LOCK"
+  run -0 timeout 60 unshare -Ur bash -c 'for script in one other; do
+    unshare -pf --mount-proc sh -c "bash \$0 \$1; :" "$script" "$1" &
+  done; wait' bash "$LOCK"
   assert_line "not ours: 1"
   assert_line "busy: 1"
 }
 
-@test "--hold for the first process of a container, which stands alone and may be no child of anybody's" {
+@test "--hold: not for the first process, which adopts whatever loses its parent" {
+  run -64 zkflock --hold --for 1 "$LOCK"
+  assert_output "zkflock: --hold: process 1 adopts whatever loses its parent, and all of that would be ended if the lock were lost; zkflock LOCK COMMAND holds it for a command"
+  # A caller in a container, a service of systemd, and one that it has adopted.
   cat >first <<'EOF'
-zkflock --hold --lease 4 "$1" 2>log
-sleep 1000 &
-touch held
-wait
-echo "waited: $?" >>log
+zkflock --hold "$1" 2>>log
+echo "script: $?" >>log
+setsid -w zkflock --hold "$1" 2>>log
+echo "service: $?" >>log
+(sh adopted "$1" &)
+until grep -q "adopted: " log; do sleep 0.02; done
 EOF
-  setsid unshare -Urpf --mount-proc bash first "$LOCK" 3>&- 4>&- &
-  first=$!
-  eventually test -e held
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
-  ends_with 0 "$first"
-  # It cannot be killed from inside; what it has started can.
-  assert grep -q "waited: 0" log
+  cat >adopted <<'EOF'
+until [ "$(ps -o ppid= -p $$ | tr -d ' ')" = 1 ]; do sleep 0.02; done
+echo "adopted: " >>log
+exec zkflock --hold "$1" 2>>log
+EOF
+  run -0 timeout 20 unshare -Urpf --mount-proc bash first "$LOCK"
+  assert grep -qx "script: 64" log
+  assert grep -qx "service: 64" log
+  is_free "$LOCK"
 }
 
-@test "--hold in a subshell ends with the subshell" {
-  run -0 bash -c '(zkflock --hold "$1"; zkflock -q -n "$1" true || echo busy; :)
+@test "--hold: nor for another process that adopts, and may have adopted this one" {
+  cat >adopter <<'EOF'
+import ctypes, os, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+what, lock = sys.argv[1:]
+def adopted():
+    try:
+        return os.waitstatus_to_exitcode(os.wait()[1])
+    except ChildProcessError:
+        return None
+if what == "child":
+    print(subprocess.run(["zkflock", "--hold", lock]).returncode)
+else:
+    # All in the session and the process group of this one.
+    subprocess.run(["sh", "-c", "sh adopted $PPID $0 &", lock])
+    print(max(status for status in iter(adopted, None)))
+EOF
+  cat >adopted <<'EOF'
+until [ "$(ps -o ppid= -p $$ | tr -d ' ')" = "$1" ]; do sleep 0.02; done
+exec zkflock --hold "$2"
+EOF
+  for what in child orphan; do
+    run -0 timeout 20 python3 adopter "$what" "$LOCK"
+    assert_line --index 0 'zkflock: --hold: it is not certain which process has called zkflock; --for PID says for which one to hold the lock, in a script --for $$'
+    assert_line --index 1 64
+  done
+  is_free "$LOCK"
+}
+
+@test "--hold: for a caller of another session, who is certain all the same" {
+  run -0 setsid -w bash -c 'setsid -w zkflock --hold "$1"; zkflock -q -n "$1" true || echo busy' bash "$LOCK"
+  assert_line busy
+  eventually is_free "$LOCK"
+}
+
+@test "--hold: not for a subshell, which may end at once, unless --for names it" {
+  for shell in bash dash; do
+    run -0 "$shell" -c '(zkflock --hold "$1"; echo $?); { zkflock --hold "$1"; echo $?; } | cat
+      x=$(zkflock --hold "$1" || echo $?); echo "$x"' "$shell" "$LOCK"
+    assert_equal "$(grep -cx 64 <<<"$output")" 3
+    assert_equal "$(grep -c '^zkflock: --hold: process [0-9]*, which has called zkflock, is a subshell, and may end at once; --for PID says' <<<"$output")" 3
+  done
+  run -0 bash -c '(zkflock --hold --for $BASHPID "$1"; zkflock -q -n "$1" true || echo busy; :)
     zkflock -w 10 "$1" echo free' bash "$LOCK"
   assert_line busy
   assert_line free
@@ -210,13 +259,6 @@ EOF
   run -0 zkflock --hold --for "$other" "$LOCK"
   kill -KILL "$other"
   eventually is_free "$LOCK"
-}
-
-@test "--hold: nothing is held for whoever adopts a zkflock whose caller was killed" {
-  setsid bash -c '(while kill -0 $$ 2>/dev/null; do sleep 0.02; done; exec zkflock --hold "$1" 2>log) & exit' \
-    bash "$LOCK" 3>&- 4>&-
-  eventually contains log "zkflock: --hold: the process that has called zkflock has ended; --for PID holds"
-  is_free "$LOCK"
 }
 
 @test "--hold: a process that ends while the lock is waited for leaves the queue" {
@@ -254,7 +296,7 @@ EOF
 }
 
 @test "--hold: nobody waits for what it leaves in the background" {
-  run -0 timeout 10 bash -c 'x=$(zkflock --hold "$1" 2>&1); echo "($x)"; zkflock -u "$1"' bash "$LOCK"
+  run -0 timeout 10 bash -c 'x=$(zkflock --hold --for $$ "$1" 2>&1); echo "($x)"; zkflock -u "$1"' bash "$LOCK"
   assert_output "()"
   # Nor does it keep a descriptor of the caller's, be it open for something else.
   zkflock --hold --for $$ "$LOCK" 7>kept
@@ -282,8 +324,8 @@ EOF
   assert_output "0 True True
 True True"
   for shell in bash dash; do
-    run -0 timeout 20 "$shell" -c 'x=$(zkflock --hold -v "$1" 2>&1 >/dev/null); zkflock --list -q "$1"; echo $?
-      y=$(zkflock --hold "$1/b" 2>&1 >/dev/null || exit); zkflock --list -q "$1/b"; echo $?
+    run -0 timeout 20 "$shell" -c 'x=$(zkflock --hold --for $$ -v "$1" 2>&1 >/dev/null); zkflock --list -q "$1"; echo $?
+      y=$(zkflock --hold --for $$ "$1/b" 2>&1 >/dev/null || exit); zkflock --list -q "$1/b"; echo $?
       zkflock -u "$1"; zkflock -u "$1/b"' "$shell" "$LOCK"
     assert_output "0
 0"
@@ -314,14 +356,14 @@ True True"
 
 @test "--hold: busy, unreachable and interrupted are told as ever, and nothing is left" {
   hold "$LOCK" release
-  run -1 zkflock --hold -n "$LOCK"
+  run -1 zkflock --hold --for $$ -n "$LOCK"
   assert_output --partial "zkflock: $LOCK is busy: 1 ahead, "
-  wait_in_line log --hold "$LOCK"
+  wait_in_line log --hold --for $$ "$LOCK"
   kill -TERM "$waiter"
   ends_with 143 "$waiter"
   touch release
   ends_with 0 "$holder"
-  run -69 zkflock --hold -z 127.0.0.1:1 --connect-timeout 0.3 "$LOCK"
+  run -69 zkflock --hold --for $$ -z 127.0.0.1:1 --connect-timeout 0.3 "$LOCK"
 }
 
 is_told() { [ "$(grep -cF "$2" log)" -eq "$1" ]; } # is_told TIMES TEXT

@@ -112,7 +112,7 @@ EOF
 @test "--hold: what uses the lock when the script has ended is ended with what holds it" {
   export LOCK
   script bash <<'EOF'
-eval "$(zkflock --hold --export "$LOCK")"
+eval "$(zkflock --hold --for $$ --export "$LOCK")"
 setsid zkflock "$LOCK" sh -c 'echo $$ >inner; exec sleep 1000' &
 until [ -s inner ]; do sleep 0.02; done
 EOF

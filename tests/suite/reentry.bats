@@ -147,6 +147,47 @@ EOF
   assert_not_exist ran
 }
 
+@test "re-entry: an outer zkflock that is stopped is told of, and not the servers" {
+  background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.02; done' 2>log
+  holder=$!
+  eventually test -s held
+  kill -STOP "$holder"
+  ZKFLOCK_HELD=$(cat held) run -69 timeout 20 zkflock --connect-timeout 0.5 "$LOCK" touch ran
+  kill -CONT "$holder"
+  assert_output "zkflock: the zkflock around this one does not answer, and may hold $LOCK; $LOCK was not taken"
+  # As long as there is time it is waited for.
+  kill -STOP "$holder"
+  ZKFLOCK_HELD=$(cat held) background "$LOCK" touch inside
+  inner=$!
+  kill -CONT "$holder"
+  ends_with 0 "$inner"
+  assert_exist inside
+  touch end
+  ends_with 0 "$holder"
+}
+
+@test "re-entry: one too many is told so" {
+  cat >crowd <<'EOF'
+import os, socket, sys
+def enter():
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect("\0zkflock-" + os.environ["ZKFLOCK_HELD"])
+    s.send(f"enter 0 0\n{os.environ['ZKFLOCK_LOCK']}\n{os.environ['ZKFLOCK_SERVERS']}".encode())
+    return s
+crowd = [enter() for _ in range(1000)]
+print({s.recv(1000).split()[0].decode() for s in crowd})
+os.system('zkflock -n "$ZKFLOCK_LOCK" touch ran; echo $?')
+crowd.pop().close()
+os.system('zkflock -n "$ZKFLOCK_LOCK" echo let in')
+EOF
+  run -0 sh -c 'ulimit -n 4096; timeout 60 zkflock "$0" /usr/bin/python3 crowd' "$LOCK"
+  assert_line --index 0 "{'entered'}"
+  assert_line --index 1 "zkflock: $LOCK is held by the zkflock around this one, and used by as many others inside it as it takes"
+  assert_line --index 2 71
+  assert_line --index 3 "let in"
+  assert_not_exist ran
+}
+
 @test "re-entry: names of those that have ended, and nonsense, are passed over" {
   ZKFLOCK_HELD="0123456789abcdef01234567 x $(head -c 5000 /dev/zero | tr '\0' y)  " \
     run -0 zkflock "$LOCK" sh -c 'zkflock -n "$0" echo ran' "$LOCK"

@@ -1,0 +1,32 @@
+/*
+ * Processes by number and start time: the number alone may be another one's as soon as the process
+ * has been reaped.
+ */
+#ifndef ZKFLOCK_PROCID_H
+#define ZKFLOCK_PROCID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct procid {
+    pid_t pid;
+    uint64_t started; /* in clock ticks since boot */
+};
+
+/* Finds out who has that number now.  Returns false if there is no such process. */
+bool procid_of(pid_t pid, struct procid *id);
+
+/* Returns whether the process of that number is still this one. */
+bool procid_is_current(const struct procid *id);
+
+/* Returns the parent's pid; 0 if that is in another pid namespace, -1 without such a process. */
+pid_t procid_parent(pid_t pid);
+
+/* Returns whether the process was forked and has executed nothing since, as a subshell. */
+bool procid_is_bare_fork(pid_t pid);
+
+/* Returns whether the process is in this process's pid namespace, not in one below. */
+bool procid_is_near(pid_t pid);
+
+#endif

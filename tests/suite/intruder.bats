@@ -1,0 +1,205 @@
+# Another user of the machine, who may connect to the sockets of zkflock and make some of his own.
+
+load helper
+load hold
+
+setup() {
+  common_setup
+  chmod 755 .
+  INTRUDERS=()
+}
+
+teardown() {
+  [ ${#INTRUDERS[@]} -eq 0 ] || kill -KILL "${INTRUDERS[@]}"
+  common_teardown
+}
+
+# intruder PYTHON [ARG]...: a program of another user in the background.
+intruder() {
+  local code=$1
+  shift
+  setsid setpriv --reuid 65534 --regid 65534 --clear-groups /usr/bin/python3 -c "$code" "$@" 3>&- 4>&- &
+  INTRUDERS+=($!)
+}
+
+# flood NAME: connects and hangs up faster than one process can accept.
+flood() {
+  local _
+  for _ in {1..4}; do
+    intruder 'import _socket, sys, time
+address = "\0zkflock-" + sys.argv[1]
+end = time.monotonic() + 30
+while time.monotonic() < end:
+    s = _socket.socket(1, 5)
+    s.setblocking(False)
+    try:
+        s.connect(address)
+    except OSError:
+        pass
+    s.close()' "$1"
+  done
+}
+
+@test "another user who connects all the time takes no lock away, and keeps nobody out" {
+  background --lease 6 "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; sleep 8; zkflock "$0" echo inside >inner' "$LOCK" 2>log
+  holder=$!
+  eventually test -s held
+  flood "$(cat held)"
+  ends_with 0 "$holder"
+  assert_equal "$(cat inner)" inside
+  refute [ -s log ]
+}
+
+@test "nor one a lock that is held for a script, which --unlock gives back meanwhile" {
+  setsid sleep 1000 3>&- 4>&- &
+  other=$!
+  eval "$(zkflock --hold --lease 6 --export --for "$other" "$LOCK" 2>log)"
+  flood "$ZKFLOCK_HELD"
+  sleep 8
+  run -0 timeout 20 zkflock --unlock --for "$other" "$LOCK"
+  refute [ -s log ]
+  kill "$other"
+}
+
+namespace() { printf '%x' "$(stat -Lc %i /proc/self/ns/pid)"; }
+
+@test "another user cannot take the names that a hold listens by, nor be taken for one" {
+  setsid sleep 1000 3>&- 4>&- &
+  other=$!
+  started=$(printf '%x' "$(cut -d' ' -f22 "/proc/$other/stat")")
+  intruder 'import socket, sys, time
+held = []
+def take(name, backlog):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.bind("\0zkflock-hold-" + name)
+    s.listen(backlog)
+    held.append(s)
+for number in [*range(1001), 4294967295]:
+    take(f"{sys.argv[1]}-{number}", 1)
+take(f"{sys.argv[1]}-{sys.argv[2]}-7fffffffffffffff-" + 24 * "0", 1)
+time.sleep(60)' "$(namespace)-$other" "$started"
+  eventually grep -q "@zkflock-hold-$(namespace)-$other-4294967295" /proc/net/unix
+  eval "$(zkflock --hold --export --for "$other" "$LOCK" 2>log)"
+  assert [ -n "$ZKFLOCK_HELD" ]
+  refute [ -s log ]
+  run -0 timeout 20 zkflock --unlock --for "$other" "$LOCK"
+  kill "$other"
+}
+
+@test "a script with the number of one that has ended has none of its locks" {
+  cat >caller <<'EOF'
+eval "$(zkflock --hold --for $$ --export "$1")"
+setsid zkflock "$1" sh -c 'touch inside; until [ -e end ]; do sleep 0.02; done' &
+until [ -e inside ]; do sleep 0.02; done
+echo $$ >caller.pid
+exec sleep 1000
+EOF
+  cat >later <<'EOF'
+zkflock --unlock "$1"
+echo "unlock: $?"
+zkflock -q -n "$1" true
+echo "lock: $?"
+EOF
+  cat >world <<'EOF'
+echo 1000 >/proc/sys/kernel/ns_last_pid
+bash caller "$1" 2>/dev/null &
+caller=$!
+until [ -s caller.pid ]; do sleep 0.02; done
+kill $caller
+wait $caller
+echo $((caller - 1)) >/proc/sys/kernel/ns_last_pid
+bash later "$1" &
+[ $! -eq $caller ] && echo "the same number"
+wait $!
+touch end
+zkflock -q -w 20 "$1" echo free
+EOF
+  run -0 timeout 30 unshare -Urpf --mount-proc bash world "$LOCK"
+  assert_line "the same number"
+  assert_line "unlock: 1"
+  assert_line "lock: 1"
+  assert_line free
+}
+
+# Says what a zkflock of another build could say, and shows the first word of the answer.
+speak() { # speak NAME TEXT [COMMAND]...: by COMMAND
+  local name=$1 text=$2
+  shift 2
+  "$@" /usr/bin/python3 -c 'import socket, sys
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+    s.settimeout(20)
+    s.connect("\0zkflock-" + sys.argv[1])
+    s.send(sys.argv[2].encode())
+    print(s.recv(1000).split()[0].decode())' "$name" "$text"
+}
+
+@test "root of another pid namespace on the same network gives nothing back" {
+  setsid sleep 1000 3>&- 4>&- &
+  other=$!
+  eval "$(zkflock --hold --export --for "$other" "$LOCK")"
+  unlock=$(printf 'unlock\n%s\n' "$LOCK"; echo x)
+  run -0 speak "$ZKFLOCK_HELD" "${unlock%x}" unshare -pf --mount-proc
+  assert_output unknown
+  unset ZKFLOCK_HELD ZKFLOCK_NODE
+  # One from which it is not to be seen.
+  cat >inside <<'EOF'
+sleep 1000 &
+eval "$(zkflock --hold --export --for $! "$1/b")"
+echo "$ZKFLOCK_HELD" >held
+until [ -e end ]; do sleep 0.02; done
+zkflock --unlock --for $! "$1/b"
+EOF
+  unshare -pf --mount-proc --kill-child sh -c 'bash inside "$0"; :' "$LOCK" 3>&- 4>&- &
+  container=$!
+  eventually test -s held
+  unlock=$(printf 'unlock\n%s\n' "$LOCK/b"; echo x)
+  run -0 speak "$(cat held)" "${unlock%x}"
+  assert_output unknown
+  # Nor could it be ended if the lock were lost.
+  ZKFLOCK_HELD=$(cat held) run -1 timeout 20 zkflock -q -n "$LOCK/b" touch ran
+  assert_not_exist ran
+  is_busy "$LOCK"
+  touch end
+  wait "$container"
+  run -0 zkflock --unlock --for "$other" "$LOCK"
+  kill "$other"
+}
+
+@test "who has the number of one that asked for the lock and has ended is left alone" {
+  cat >asker <<'EOF'
+import os, socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect("\0zkflock-" + sys.argv[1])
+s.send(f"enter 0 0\n{sys.argv[2]}\n{sys.argv[3]}".encode())
+print(os.getpid())
+EOF
+  cat >world <<'EOF'
+echo 1000 >/proc/sys/kernel/ns_last_pid
+setsid zkflock --lease 6 "$1" sh -c 'echo "$ZKFLOCK_HELD" >held; exec sleep 1000' 2>log &
+keeper=$!
+until [ -s held ]; do sleep 0.02; done
+kill -STOP $keeper
+echo 2000 >/proc/sys/kernel/ns_last_pid
+asker=$(/usr/bin/python3 asker "$(cat held)" "$1" "$ZKFLOCK_SERVERS")
+echo $((asker - 1)) >/proc/sys/kernel/ns_last_pid
+sleep 1000 &
+[ $! -eq "$asker" ] && echo "the same number"
+kill -CONT $keeper
+touch ready
+wait $keeper
+echo "keeper: $?"
+kill $! && echo alive
+EOF
+  unshare -Urpf --mount-proc bash world "$LOCK" >out 3>&- 4>&- &
+  world=$!
+  eventually test -e ready
+  # It has been heard by now, as everybody after it.
+  run -0 speak "$(cat held)" "enter 0 0
+$LOCK
+$ZKFLOCK_SERVERS"
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 0 "$world"
+  assert_equal "$(cat out)" "the same number
+keeper: 75
+alive"
+}
