@@ -19,7 +19,8 @@ struct lockset {
     struct lock **locks; /* up to current; NULL: not begun */
     size_t current;
     bool leaving;
-    bool refreshing; /* proofs of locks that were taken long ago are under way */
+    bool starting_over; /* all are being given back, to be taken again */
+    bool refreshing;    /* proofs of locks that were taken long ago are under way */
     int64_t refreshed_at;
     bool complete; /* all were held at the same time: from now on a loss is final */
 };
@@ -69,32 +70,71 @@ static bool is_fresh(const struct lockset *set)
 
 /* ---- going on from lock to lock ---- */
 
-static void start_over(struct lockset *set)
-{
-    for (size_t i = 0; i < set->count; i++) {
-        lock_free(set->locks[i]);
-        set->locks[i] = NULL;
-    }
-    set->refreshing = false;
-    session_reopen(set->session);
-    begin(set, 0);
-}
-
 /* What is to be given back when the next one is held is needed until then. */
 static bool is_needed(const struct lockset *set, size_t i)
 {
     return is_kept(set, i) || lock_phase(set->locks[i + 1]) != LOCK_HELD;
 }
 
-static bool has_to_start_over(const struct lockset *set)
+/* A lock whose place is gone, though it is needed; NULL: none is. */
+static const struct lock *find_gone(const struct lockset *set)
 {
     for (size_t i = 0; i <= set->current; i++) {
         enum lock_phase phase = lock_phase(set->locks[i]);
 
         if (phase == LOCK_OUT || (phase == LOCK_LOST && is_needed(set, i)))
-            return true;
+            return set->locks[i];
     }
-    return false;
+    return NULL;
+}
+
+static bool is_over(const struct lock *lock)
+{
+    enum lock_phase phase = lock_phase(lock);
+
+    return phase == LOCK_LEFT || phase == LOCK_LOST || phase == LOCK_OUT;
+}
+
+static bool are_all_over(const struct lockset *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->locks[i] && !is_over(set->locks[i]))
+            return false;
+    return true;
+}
+
+static void leave_all(struct lockset *set)
+{
+    for (size_t i = set->count; i-- > 0;)
+        if (set->locks[i])
+            lock_leave(set->locks[i]);
+}
+
+/*
+ * Gives all places back first: those that went with the session would leave uncounted.  The ones
+ * behind the lock that is gone must not be kept, or two sets could wait for each other.
+ */
+static void start_over(struct lockset *set, const struct lock *gone)
+{
+    const char *why;
+
+    /* A waiting one tells of the end of the session by itself. */
+    if (lock_phase(set->locks[set->current]) != LOCK_OUT && lock_failure(gone, &why))
+        log_warning("lost %s before all locks were held: %s; starting over", lock_path(gone), why);
+    set->starting_over = true;
+    set->refreshing = false;
+    leave_all(set);
+}
+
+static void begin_again(struct lockset *set)
+{
+    set->starting_over = false;
+    for (size_t i = 0; i < set->count; i++) {
+        lock_free(set->locks[i]);
+        set->locks[i] = NULL;
+    }
+    session_reopen(set->session);
+    begin(set, 0);
 }
 
 static void tell_held(const struct lock *lock)
@@ -106,8 +146,14 @@ static void advance(struct lockset *set)
 {
     if (set->leaving || set->complete)
         return;
-    if (has_to_start_over(set)) {
-        start_over(set);
+
+    const struct lock *gone = set->starting_over ? NULL : find_gone(set);
+
+    if (gone)
+        start_over(set, gone);
+    if (set->starting_over) {
+        if (are_all_over(set))
+            begin_again(set);
         return;
     }
     while (lock_phase(set->locks[set->current]) == LOCK_HELD) {
@@ -175,32 +221,20 @@ void lockset_leave(struct lockset *set)
     bool refused = lockset_failure(set, &why) != 0;
 
     set->leaving = true;
-    for (size_t i = set->count; i-- > 0;) {
-        if (!set->locks[i])
-            continue;
-        if (refused)
+    for (size_t i = 0; refused && i < set->count; i++)
+        if (set->locks[i])
             lock_unmake(set->locks[i]);
-        lock_leave(set->locks[i]);
-    }
+    leave_all(set);
 }
 
 /* ---- what is known ---- */
 
-static bool is_over(const struct lock *lock)
-{
-    enum lock_phase phase = lock_phase(lock);
-
-    return phase == LOCK_LEFT || phase == LOCK_LOST || phase == LOCK_OUT;
-}
-
 enum lock_phase lockset_phase(const struct lockset *set)
 {
-    if (set->leaving) {
-        for (size_t i = 0; i < set->count; i++)
-            if (set->locks[i] && !is_over(set->locks[i]))
-                return LOCK_LEAVING;
-        return LOCK_LEFT;
-    }
+    if (set->leaving)
+        return are_all_over(set) ? LOCK_LEFT : LOCK_LEAVING;
+    if (set->starting_over)
+        return LOCK_JOINING;
     for (size_t i = 0; i < set->count; i++)
         if (is_kept(set, i) && lock_phase(set->locks[i]) == LOCK_LOST)
             return LOCK_LOST;

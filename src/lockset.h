@@ -3,8 +3,9 @@
  * or none, and given back in reverse.  One lock is the simplest set.
  *
  * The calls are those of a single lock, see lock.h; a set is in the phase of the lock that it is
- * waiting for, HELD when all are, LOST when one is.  An expired session takes a set that is not
- * held yet back to its first lock.
+ * waiting for, HELD when all are, LOST when one is.  A set that is not held yet goes back to its
+ * first lock when the session expires, and when one of its locks is taken away: it gives the others
+ * back first, JOINING meanwhile.
  */
 #ifndef ZKFLOCK_LOCKSET_H
 #define ZKFLOCK_LOCKSET_H

@@ -2,6 +2,13 @@
 
 load helper
 
+# missing LOCK: how many have left it whom nobody counted.
+missing() {
+  local version cversion children _
+  read -r version cversion children _ < <(zk "$ONE" stat "$1")
+  echo $(((cversion - children) / 2 - version))
+}
+
 @test "--with: all are held while the command runs, and all given back" {
   run -0 zkflock --with "$LOCK/b" --with "$LOCK/a" "$LOCK/c" sh -c '
     for l in a b c; do zkflock -q -n --no-reentry "${ZKFLOCK_LOCK%c}$l" true && echo free; done
@@ -105,4 +112,39 @@ load helper
   refuses 64 "the LOCK '/a//b' has an empty part (//)" --with /a//b "$LOCK" touch ran
   refuses 64 "/locks/x is given twice; --with names further locks" --with x /locks/x touch ran
   refuses 64 "/locks/x is given twice; --with names further locks" --with x --with x "$LOCK" touch ran
+}
+
+@test "--with: one lock is broken while another is waited for; the others are given back, counted" {
+  hold "$LOCK/c" release
+  wait_in_line log --lease 4 --session-timeout 2 --with "$LOCK/a" --with "$LOCK/b" "$LOCK/c" touch ran
+  local set=$waiter
+  wait_in_line next "$LOCK/a" touch next-ran
+  run -0 timeout 40 setsid -w zkflock --break --yes "$LOCK/b"
+  ends_with 0 "$waiter"
+  refute contains next vanished
+  eventually contains log "lost $LOCK/b before all locks were held: the znode $LOCK/b/"
+  touch release
+  ends_with 0 "$set"
+  wait "$holder"
+  # The broken one alone was waited for.
+  assert_exist ran
+  refute contains log "$LOCK/a: a contender vanished"
+  refute contains log "$LOCK/c: a contender vanished"
+  for lock in a b c; do assert_equal "$(missing "$LOCK/$lock")" 0; done
+}
+
+@test "--permits: the turn to take a permit is taken away; the place among the permits is given back, counted" {
+  background --permits 1 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.02; done'
+  holder=$!
+  eventually test -e held
+  wait_in_line log --permits 1 "$LOCK" touch ran
+  zk "$ONE" await-count "$LOCK/leases" 2
+  zk "$ONE" delete "$LOCK/locks/$(zk "$ONE" ls "$LOCK/locks")"
+  eventually contains log "lost $LOCK/locks before all locks were held: "
+  touch release
+  ends_with 0 "$waiter"
+  wait "$holder"
+  assert_exist ran
+  refute contains log vanished
+  assert_equal "$(missing "$LOCK/leases")" 0
 }
