@@ -1,9 +1,10 @@
 #include "action.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "exitcode.h"
 #include "options.h"
+#include "xalloc.h"
 
 static const char *const names[] = {
     [ACTION_RUN] = NULL,          [ACTION_HOLD] = "--hold",
@@ -28,58 +29,128 @@ int action_take(struct options *options, enum action action)
     return 0;
 }
 
-static int goes_with(const char *option, const char *actions)
+/* ---- what goes with what ---- */
+
+enum {
+    RUN = 1 << ACTION_RUN,
+    HOLD = 1 << ACTION_HOLD,
+    UNLOCK = 1 << ACTION_UNLOCK,
+    LIST = 1 << ACTION_LIST,
+    REVOKE = 1 << ACTION_REVOKE,
+    BREAK = 1 << ACTION_BREAK,
+    REMOVE = 1 << ACTION_REMOVE,
+    SHOW = 1 << ACTION_SHOW_CONFIG, /* takes all that a config file can say */
+
+    TAKES = RUN | HOLD | SHOW,
+    WAITS = TAKES | REVOKE | REMOVE,
+    ASKS_SERVERS = WAITS | LIST | BREAK,
+    ALL = ASKS_SERVERS | UNLOCK,
+};
+
+static const char no_wait[] = "it waits for nobody";
+static const char no_holder[] = "nothing is run under the lock";
+static const char no_command[] = "there is no command";
+static const char no_server[] = "it asks no server";
+
+/* Every option but those that ask for an action, and -c, -F, -h and -V. */
+static const struct {
+    int option;
+    int actions;     /* on which it has an effect */
+    const char *why; /* it has none on the others, as a sentence; NULL: nothing else can be meant */
+} effects[] = {
+    {'e', TAKES, no_holder},
+    {'s', TAKES, no_holder},
+    {'x', TAKES, no_holder},
+    {OPT_PERMITS, TAKES, no_holder},
+    {OPT_UNFAIR, TAKES, no_holder},
+    {OPT_WITH, TAKES, "give that LOCK a call of its own"},
+    {OPT_NO_REENTRY, RUN | HOLD, no_holder},
+    {OPT_EXPORT, HOLD, NULL},
+    {OPT_FOR, HOLD | UNLOCK, NULL},
+    {OPT_JSON, LIST, NULL},
+    {OPT_WATCH, LIST, NULL},
+    {OPT_NAMES, LIST, NULL},
+    {OPT_YES, REVOKE | BREAK, NULL},
+    {'n', WAITS, no_wait},
+    {'w', WAITS, no_wait},
+    {'E', WAITS, no_wait},
+    {OPT_ONCE_PER, RUN | SHOW, "there is no command whose success could be noted"},
+    {OPT_SKIP_EXIT_CODE, RUN | SHOW, no_command},
+    {OPT_TREE, RUN, no_command},
+    {'o', RUN, no_command},
+    {OPT_HOOK, TAKES, no_holder},
+    {'z', ALL, NULL},
+    {OPT_CONNECT_TIMEOUT, ASKS_SERVERS, no_server},
+    {OPT_SESSION_TIMEOUT, ASKS_SERVERS, no_server},
+    {OPT_RETRY, TAKES, no_holder},
+    {OPT_RETRY_DELAY, TAKES, no_holder},
+    {OPT_NODE_STYLE, TAKES, no_holder},
+    {OPT_LEASE, TAKES, no_holder},
+    {OPT_SIGNAL, TAKES, no_holder},
+    {OPT_KILL_AFTER, TAKES, no_holder},
+    {OPT_ON_LOST, TAKES, no_holder},
+    {OPT_LOCK_DELAY, TAKES, no_holder},
+    {OPT_CONFIG, ALL, NULL},
+    {'v', ALL, NULL},
+    {'q', ALL, NULL},
+    {OPT_LOG_FORMAT, ALL, NULL},
+    {OPT_LOG_SYSLOG, ALL, NULL},
+};
+
+/* "--hold and --unlock", to be freed. */
+static char *list_of(int actions)
 {
-    log_error("%s goes with %s alone", option, actions);
-    return EXITCODE_USAGE;
+    char *list = NULL;
+
+    for (int action = 0; action <= ACTION_SHOW_CONFIG; action++)
+        if (actions & 1 << action)
+            xreplace(&list,
+                     list ? xasprintf("%s and %s", list, names[action]) : xstrdup(names[action]));
+    return list;
 }
 
-static bool has_effect_on_one_lock(enum action action)
+static void refuse(const struct options *options, size_t row)
 {
-    return action == ACTION_UNLOCK || action == ACTION_REVOKE || action == ACTION_BREAK ||
-           action == ACTION_REMOVE;
+    char *option = options_name(effects[row].option);
+    char *actions = effects[row].why ? NULL : list_of(effects[row].actions);
+
+    if (!actions)
+        log_error("%s does not go with %s: %s", option, action_name(options), effects[row].why);
+    else if (options->action == ACTION_RUN)
+        log_error("%s goes with %s alone", option, actions);
+    else
+        log_error("%s does not go with %s: it goes with %s alone", option, action_name(options),
+                  actions);
+    free(actions);
+    free(option);
 }
 
 int action_check(const struct options *options)
 {
-    enum action action = options->action;
-    bool holds = action == ACTION_HOLD;
-
-    if (options->hold_export && !holds)
-        return goes_with("--export", "--hold");
-    if (options->hold_export && !options->hold_for) {
-        log_error(
-            "--export goes with --for: in $( ) it is not certain which process calls zkflock; "
-            "in a script --for $$");
+    for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++) {
+        if (!options->typed[effects[i].option] || effects[i].actions & 1 << options->action)
+            continue;
+        refuse(options, i);
         return EXITCODE_USAGE;
     }
-    if (options->hold_for && !holds && action != ACTION_UNLOCK)
-        return goes_with("--for", "--hold and --unlock");
-    if (options->json && action != ACTION_LIST)
-        return goes_with("--json", "--list");
-    if (options->watch && action != ACTION_LIST)
-        return goes_with("--watch", "--list");
-    if (options->names_only && action != ACTION_LIST)
-        return goes_with("--names", "--list");
-    if (options->yes && action != ACTION_REVOKE && action != ACTION_BREAK)
-        return goes_with("--yes", "--revoke and --break");
-    /* To do less than was asked for is no answer; what a file says of a command is not meant. */
-    if (has_effect_on_one_lock(action) && options_typed(options, OPT_WITH)) {
-        log_error("%s takes one LOCK, and no --with", action_name(options));
+    if (options->hold_export && !options->hold_for) {
+        log_error("--export goes with --for: in $( ) it is not certain which process calls "
+                  "zkflock; in a script --for $$");
         return EXITCODE_USAGE;
     }
     if (options->names_only && (options->json || options->watch)) {
         log_error("--names does not go with %s", options->json ? "--json" : "--watch");
         return EXITCODE_USAGE;
     }
-    if (holds && options->once_per) {
+    return 0;
+}
+
+int action_check_settings(const struct options *options)
+{
+    /* A config file may ask for it, and to run every time is not what that means. */
+    if (options->action == ACTION_HOLD && options->once_per) {
         log_error("--once-per does not go with --hold: there is no command whose success could be "
                   "noted");
-        return EXITCODE_USAGE;
-    }
-    if (holds && options->tree) {
-        log_error("--tree does not go with --hold: the lock is held until the calling process "
-                  "ends");
         return EXITCODE_USAGE;
     }
     return 0;

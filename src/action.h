@@ -26,7 +26,17 @@ int action_take(struct options *options, enum action action);
 /* The option that asks for the action of options. */
 const char *action_name(const struct options *options);
 
-/* Refuses options that do not go with the action; returns the exit status. */
+/*
+ * Refuses options that were typed and have no effect on the action; returns the exit status.  What
+ * the environment and the config files say is meant for runs, and other actions take of it what
+ * they need.
+ */
 int action_check(const struct options *options);
+
+/*
+ * Refuses what does not go with the action wherever it stands, once all settings are in effect;
+ * returns the exit status.
+ */
+int action_check_settings(const struct options *options);
 
 #endif

@@ -99,15 +99,12 @@ static int refuse(int option)
     return EXITCODE_USAGE;
 }
 
-/*
- * What messages call an option: flock(1)'s own go by their letters.  The first row counts where an
- * option has several long forms.
- */
-static char *name_of(int option)
+/* The first row counts where an option has several long forms. */
+char *options_name(int option)
 {
     const struct option *row = long_options;
 
-    if (option == 'w' || option == 'E')
+    if (option == 'n' || option == 'w' || option == 'E')
         return xasprintf("-%c", option);
     while (row->name && row->val != option)
         row++;
@@ -116,7 +113,7 @@ static char *name_of(int option)
 
 static int take_option(struct options *options, int option)
 {
-    char *name = name_of(option);
+    char *name = options_name(option);
     const struct setting setting = {
         .level = SETTINGS_COMMAND_LINE, .option = option, .name = name, .text = optarg};
     int status = resolve_check(settings_add(&options->settings, &setting));
@@ -127,6 +124,7 @@ static int take_option(struct options *options, int option)
 
 static int take_argument(struct options *options, int option)
 {
+    options->typed[option] = true;
     switch (option) {
     case 'F':
     case 'c':
@@ -326,6 +324,8 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
     if (status == 0)
         status = take_operands(options, argv + optind);
     if (status == 0)
+        status = action_check(options);
+    if (status == 0)
         status = take_environment(options);
     if (status == 0)
         status = take_config(options);
@@ -334,7 +334,7 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
     if (status == 0)
         status = resolve_settings(options, &options->settings, options->name);
     if (status == 0)
-        status = action_check(options);
+        status = action_check_settings(options);
     if (status == 0 && options->action == ACTION_SHOW_CONFIG) {
         *done = true;
         status = show_config(options);

@@ -22,6 +22,7 @@ struct options {
     const char *name;         /* LOCK as it was typed; NULL: none was */
     const char *config_file;  /* to be read instead of the usual ones; NULL: those */
     enum action action;
+    bool typed[OPT_LIMIT]; /* the options that stand on the command line */
 
     char **names; /* --list: what to list, as it was typed; of argv, ends in NULL */
     bool json;
@@ -74,6 +75,11 @@ int options_parse(struct options *options, int argc, char **argv, bool *done);
  * message.
  */
 char *options_path(const struct options *options, const char *name);
+
+/*
+ * What messages call an option, to be freed: flock(1)'s own go by their letters.
+ */
+char *options_name(int option);
 
 /*
  * The setting of the command line that counts for a choice, as of settings_choice(); NULL if there

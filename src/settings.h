@@ -48,6 +48,7 @@ enum {
     OPT_WATCH,
     OPT_WITH,
     OPT_YES,
+    OPT_LIMIT,
 };
 
 /* Where a setting stands; of two for the same thing the later one here counts. */

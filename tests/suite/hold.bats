@@ -405,7 +405,7 @@ EOF
   refuses 64 "--hold and --unlock do not go together: each is a thing of its own to do" --hold -u "$LOCK"
   refuses 64 "--export goes with --hold alone" --export "$LOCK" touch ran
   for action in --unlock --revoke --break --remove; do
-    refuses 64 "$action takes one LOCK, and no --with" "$action" --with b "$LOCK"
+    refuses 64 "--with does not go with $action: give that LOCK a call of its own" "$action" --with b "$LOCK"
   done
   refuses 64 "--for goes with --hold and --unlock alone" --for 1 "$LOCK" touch ran
   refuses 64 "--for takes the number of a process, not 'me'" --hold --for me "$LOCK"
@@ -414,6 +414,6 @@ EOF
   kill "$parent"
   run -64 sh -c 'echo $$; exec zkflock --hold --for $$ "$1"' sh "$LOCK"
   assert_line --index 1 "zkflock: --hold: process ${lines[0]} is this zkflock itself, which ends when the lock is held"
-  refuses 64 "--tree does not go with --hold: the lock is held until the calling process ends" --hold --tree "$LOCK"
+  refuses 64 "--tree does not go with --hold: there is no command" --hold --tree "$LOCK"
   refuses 64 "no LOCK given: zkflock --hold LOCK" --hold
 }

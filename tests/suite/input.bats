@@ -66,6 +66,67 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   usage "-c goes behind LOCK: zkflock LOCK -c 'SHELL COMMAND'" -c "touch ran" "$LOCK"
 }
 
+@test "options: each has an effect on what is asked for, or is refused by its name" {
+  local take="--exclusive -e --shared --permits --unfair --with --hook --retry --retry-delay --node-style
+    --lease --signal --kill-after --on-lost --lock-delay"
+  local ask="--servers --connect-timeout --session-timeout"
+  local wait="-n -w -E"
+  local tell="--config --verbose --quiet --log-format --log-syslog"
+  local -A effective=(
+    [run]="$tell $ask $wait $take --no-reentry --once-per --skip-exit-code --tree --close"
+    [--hold]="$tell $ask $wait $take --no-reentry --export --for"
+    [--unlock]="$tell --servers --for"
+    [--list]="$tell $ask --json --watch --names"
+    [--revoke]="$tell $ask $wait --yes"
+    [--break]="$tell $ask --yes"
+    [--remove]="$tell $ask $wait"
+    [--show-config]="$tell $ask $wait $take --once-per --skip-exit-code"
+  ) value=(
+    [--permits]=2 [--with]=other [--hook]=true [--retry]=1 [--retry-delay]=1 [--node-style]=kazoo
+    [--lease]=20 [--signal]=HUP [--kill-after]=1 [--on-lost]=kill [--lock-delay]=0 [--servers]=h
+    [--connect-timeout]=1 [--session-timeout]=2 [--config]=xdg/zkflock/config [--log-format]=json
+    [--for]=1 [--once-per]=1h [--skip-exit-code]=3 [--wait]=1 [--timeout]=1 [--conflict-exit-code]=3
+  ) told=(
+    [--nb]=-n [--nonblock]=-n [--nonblocking]=-n [--wait]=-w [--timeout]=-w [--conflict-exit-code]=-E
+  )
+  local action option name all expected wrong=''
+  # Read after the options: whoever gets there was not refused, and has asked no server.
+  mkdir -p xdg/zkflock
+  echo nonsense >xdg/zkflock/config
+  all=$(zkflock --help | grep -oE '^ +(-[a-zA-Z], )*--.*' | grep -oE '(^| )--[a-z][a-z-]*' | sort -u)
+  for option in -e $all; do
+    case $option in
+    --hold | --unlock | --list | --revoke | --break | --remove | --show-config) continue ;;
+    --command | --help | --version) continue ;;
+    esac
+    name=${told[$option]:-$option}
+    for action in "${!effective[@]}"; do
+      local words=("$option" ${value[$option]+"${value[$option]}"} "$action" lock)
+      [ "$action" != run ] || words=("$option" ${value[$option]+"${value[$option]}"} lock true)
+      status=0
+      output=$(timeout 10 zkflock "${words[@]}" 2>&1 >/dev/null) || status=$?
+      expected="64: zkflock: $name does not go with $action: [a-z].*"
+      [ "$action" != run ] || expected="64: zkflock: $name goes with --[^:]* alone"
+      # shellcheck disable=SC2086 # a list
+      if [[ " "$(echo ${effective[$action]})" " = *" $name "* ]]; then
+        expected="78: zkflock: .*"
+      fi
+      [[ "$status: $output" =~ ^$expected$ ]] ||
+        wrong+="${words[*]}: $status: $output"$'\n'
+    done
+  done
+  assert_equal "$wrong" ""
+}
+
+@test "options that have no effect are nobody's business in a config file" {
+  printf '[lock %s]\npermits = 2\ntimeout = 0\nhook = true\nlease = 20s\nretry = 2\nconflict-exit-code = 9\n' \
+    "$LOCK" >config
+  run -1 zkflock --config config --list -q "$LOCK"
+  run -1 zkflock --config config --unlock "$LOCK"
+  run -1 zkflock --config config --break --yes "$LOCK"
+  assert_output "zkflock: $LOCK does not exist: nobody holds it"
+}
+
 @test "operands" {
   usage "no LOCK given"
   usage "no COMMAND given: zkflock $LOCK COMMAND" "$LOCK"
