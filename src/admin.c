@@ -8,8 +8,10 @@
 #include "clock.h"
 #include "contact.h"
 #include "exitcode.h"
+#include "fault.h"
 #include "log.h"
 #include "signals.h"
+#include "view.h"
 
 static int refused(const struct admin *admin)
 {
@@ -32,6 +34,15 @@ int admin_silent(const struct admin *admin)
 {
     log_error("lost contact with %s", servers_text(admin->options->servers));
     return EXITCODE_UNREACHABLE;
+}
+
+int admin_unread(const struct view *view)
+{
+    char *sentence = fault_sentence(view->unread_rc, "read", view->unread);
+
+    log_error("%s", sentence);
+    free(sentence);
+    return (int)fault_status(view->unread_rc);
 }
 
 /* Returns ADMIN_EVENT where the signal is nobody's business. */

@@ -17,6 +17,8 @@
 #include "options.h"
 #include "session.h"
 
+struct view;
+
 struct admin {
     const struct options *options;
     struct session *session;
@@ -55,6 +57,9 @@ int admin_ended(const struct admin *admin);
 
 /* Says that the ensemble does not answer any more; returns the exit status. */
 int admin_silent(const struct admin *admin);
+
+/* Says why a lock could not be read, of which a part is unread; returns the exit status. */
+int admin_unread(const struct view *view);
 
 void admin_end(struct admin *admin);
 

@@ -29,10 +29,8 @@ static bool look(struct visit *visit)
     visit->status = survey_lock(&visit->admin, lock, &visit->view);
     if (visit->status)
         return false;
-    if (!view->readable) {
-        log_error("not permitted to read %s", lock);
-        return stop(visit, EXITCODE_NOPERM);
-    }
+    if (view->unread)
+        return stop(visit, admin_unread(view));
     if (view->holders == 0) {
         log_notice("%s %s", lock,
                    !view->exists ? "does not exist: nobody holds it"

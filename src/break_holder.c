@@ -4,8 +4,12 @@
 #include "break_state.h"
 #include "clock.h"
 #include "exitcode.h"
+#include "fault.h"
 #include "lockname.h"
 #include "revocation.h"
+
+/* The operations of the transaction. */
+enum { OP_CHECK_PARENT, OP_ACT, OPS };
 
 /* Two for each: what is done with it, and the reading of its parent. */
 static int tag_of(const struct visit *visit, const struct holder *holder)
@@ -44,17 +48,17 @@ static void act(struct visit *visit, struct holder *holder, const struct session
 {
     const char *path = holder->shown->path;
     char *text = NULL;
-    zoo_op_t ops[2];
+    zoo_op_t ops[OPS];
 
     holder->stage = ACTING;
-    zoo_check_op_init(&ops[0], holder->parent, holder->parent_version);
+    zoo_check_op_init(&ops[OP_CHECK_PARENT], holder->parent, holder->parent_version);
     if (visit->by_force) {
-        zoo_delete_op_init(&ops[1], path, event->stat.version);
+        zoo_delete_op_init(&ops[OP_ACT], path, event->stat.version);
     } else {
         text = revocation_encode(event->data, event->data_len, holder->shown->since_ms);
-        zoo_set_op_init(&ops[1], path, text, (int)strlen(text), event->stat.version, NULL);
+        zoo_set_op_init(&ops[OP_ACT], path, text, (int)strlen(text), event->stat.version, NULL);
     }
-    session_multi(visit->admin.session, tag_of(visit, holder), ops, 2);
+    session_multi(visit->admin.session, tag_of(visit, holder), ops, OPS);
     free(text);
 }
 
@@ -92,15 +96,23 @@ static void has_acted(struct visit *visit, struct holder *holder)
     }
 }
 
-static bool refused(struct visit *visit, const struct holder *holder, int rc)
+static bool refused(struct visit *visit, const struct holder *holder,
+                    const struct session_event *event)
 {
-    const char *what = visit->by_force ? "delete" : "write to";
+    const char *path = holder->shown->path;
+    const char *what;
+    char *sentence;
 
-    if (rc == ZNOAUTH)
-        log_error("not permitted to %s %s", what, holder->shown->path);
+    if (holder->stage != ACTING)
+        what = "read";
+    else if (event->failed_op == OP_CHECK_PARENT)
+        what = "check", path = holder->parent;
     else
-        log_error("cannot %s %s: %s", what, holder->shown->path, zerror(rc));
-    visit->status = rc == ZNOAUTH ? EXITCODE_NOPERM : EXITCODE_INTERNAL;
+        what = visit->by_force ? "delete" : "write to";
+    sentence = fault_sentence(event->rc, what, path);
+    log_error("%s", sentence);
+    free(sentence);
+    visit->status = (int)fault_status(event->rc);
     return false;
 }
 
@@ -125,7 +137,7 @@ static bool take_reply(struct visit *visit, const struct session_event *event)
     else if (event->rc == ZBADVERSION)
         read_it(visit, holder, READING);
     else if (event->rc != ZOK)
-        return refused(visit, holder, event->rc);
+        return refused(visit, holder, event);
     else if (holder->stage == READING)
         act(visit, holder, event);
     else if (holder->stage == ACTING)

@@ -92,8 +92,10 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
     switch (event->tag) {
     case TAG_ANCESTOR:
         /* Those above the lock may exist, and be out of our rights; the last answer tells. */
-        if (lock->ancestor_rc == ZOK && event->rc != ZNODEEXISTS)
+        if (event->rc != ZOK && event->rc != ZNODEEXISTS && event->rc != ZNONODE) {
             lock->ancestor_rc = event->rc;
+            lock->ancestor_depth = lock->pending - 1;
+        }
         lock->made = event->rc == ZOK;
         break;
     case TAG_CREATE:

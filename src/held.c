@@ -1,6 +1,8 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
+#include "fault.h"
 #include "lock_state.h"
 #include "xalloc.h"
 
@@ -17,6 +19,14 @@ static void lose_deleted(struct lock *lock)
     held_lose(lock, xasprintf("the znode %s was deleted by somebody", lock->node));
 }
 
+static void lose_refused(struct lock *lock, int rc)
+{
+    char *sentence = fault_sentence(rc, "check", lock->node);
+
+    held_lose(lock, xasprintf("the ensemble refuses the proof of life: %s", sentence));
+    free(sentence);
+}
+
 static void prove_at(struct lock *lock, int64_t sent)
 {
     if (sent > lock->proven_at)
@@ -30,7 +40,7 @@ void held_proof_answered(struct lock *lock, const struct session_event *event)
     if (event->rc == ZNONODE)
         lose_deleted(lock);
     else if (event->rc != ZOK)
-        held_lose(lock, xasprintf("the ensemble refuses the proof of life: %s", zerror(event->rc)));
+        lose_refused(lock, event->rc);
     else if (lock_knows_own(lock))
         prove_at(lock, event->sent);
     else

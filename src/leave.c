@@ -2,7 +2,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "fault.h"
 #include "log.h"
 #include "xalloc.h"
 
@@ -74,27 +76,10 @@ void leave_because(struct lock *lock, enum exitcode code, const char *format, ..
 /* For an answer that no step knows what to do with. */
 void leave_because_rc(struct lock *lock, int rc, const char *what, const char *path)
 {
-    switch (rc) {
-    case ZNOAUTH:
-        leave_because(
-            lock, EXITCODE_NOPERM,
-            "not permitted to %s %s: its ACL has to give this client READ, WRITE, CREATE and "
-            "DELETE",
-            what, path);
-        break;
-    case ZNOCHILDRENFOREPHEMERALS:
-        leave_because(lock, EXITCODE_CONFIG,
-                      "cannot %s %s: an ephemeral znode stands in the way; choose another LOCK",
-                      what, path);
-        break;
-    case ZNOTREADONLY:
-        leave_because(lock, EXITCODE_UNREACHABLE, "cannot %s %s: the server has lost its ensemble",
-                      what, path);
-        break;
-    default:
-        leave_because(lock, EXITCODE_INTERNAL, "cannot %s %s: %s (ZooKeeper error %d)", what, path,
-                      zerror(rc), rc);
-    }
+    char *sentence = fault_sentence(rc, what, path);
+
+    leave_because(lock, fault_status(rc), "%s", sentence);
+    free(sentence);
 }
 
 /* Nothing was done, and it is held as before. */
@@ -110,7 +95,8 @@ void leave_removed(struct lock *lock)
 {
     int rc = lock->rc[TAG_MULTI];
     int part = lock->failed_op;
-    const char *path = part > 1 ? lock->others[part - 2].path : lock->path;
+    const struct lock_znode *other = part > 1 ? &lock->others[part - 2] : NULL;
+    const char *path = other ? other->path : part == 1 ? lock->path : lock->node;
 
     /* Of several tries, one whose answer was lost may have done it. */
     if (rc == ZOK || (rc == ZNONODE && part == 0 && lock->remove_tries > 1)) {
@@ -125,10 +111,9 @@ void leave_removed(struct lock *lock)
     if (rc == ZNOTEMPTY || rc == ZBADVERSION)
         leave_because(lock, EXITCODE_BUSY, "%s is not removed: somebody has just come", path);
     else if (rc == ZNONODE)
-        leave_because(lock, EXITCODE_BUSY, "not removed: somebody has just deleted %s",
-                      part ? path : lock->node);
+        leave_because(lock, EXITCODE_BUSY, "not removed: somebody has just deleted %s", path);
     else
-        leave_because_rc(lock, rc, "delete", path);
+        leave_because_rc(lock, rc, other && other->record ? "write to" : "delete", path);
 }
 
 void leave_uncertain(struct lock *lock)
@@ -194,8 +179,10 @@ void leave_answered(struct lock *lock)
         leave_uncounted(lock);
         leave_again(lock);
     } else {
-        log_warning("cannot delete %s: %s; it goes with the session", lock->node,
-                    rc == ZNOAUTH ? "not permitted" : zerror(rc));
+        char *sentence = fault_sentence(rc, "delete", lock->node);
+
+        log_warning("%s; it goes with the session", sentence);
+        free(sentence);
         leave_done(lock);
     }
 }

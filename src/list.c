@@ -125,12 +125,10 @@ static int tell_status(struct admin *admin, const char *path)
 
     if (status)
         return status;
-    if (!view.readable) {
-        log_error("not permitted to read %s", path);
-        status = EXITCODE_NOPERM;
-    } else {
+    if (view.unread)
+        status = admin_unread(&view);
+    else
         status = view.state == VIEW_FREE ? EXITCODE_BUSY : 0;
-    }
     view_release(&view);
     return status;
 }
@@ -201,12 +199,9 @@ static int tell_once(const struct list *list, struct survey *survey)
         status = list_json(list, views, count);
     else
         status = tell_table(list, views, count);
-    for (size_t i = 0; i < count && list->one && status == 0; i++) {
-        if (!views[i].readable && strcmp(views[i].path, list->one) == 0) {
-            log_error("not permitted to read %s", list->one);
-            status = EXITCODE_NOPERM;
-        }
-    }
+    for (size_t i = 0; i < count && list->one && status == 0; i++)
+        if (views[i].unread && strcmp(views[i].path, list->one) == 0)
+            status = admin_unread(&views[i]);
     signals_let_end(false);
     survey_views_free(views, count);
     return status;

@@ -119,8 +119,7 @@ static int tell_lock(const struct diff *diff)
     bool was = diff->old && diff->old->is_lock;
     bool is = diff->now && diff->now->is_lock;
 
-    /* Nobody can tell of what is not for us to see. */
-    if ((diff->old && !diff->old->readable) || (diff->now && !diff->now->readable))
+    if ((diff->old && diff->old->unread) || (diff->now && diff->now->unread))
         return 0;
     if (diff->begin && diff->now && diff->now->len == 0)
         return tell(diff, CHANGE_FREE, NULL);

@@ -101,7 +101,7 @@ static const char *state_word(const struct view *view)
     static const char *const words[] = {
         [VIEW_FREE] = "free", [VIEW_HELD] = "held", [VIEW_SETTLING] = "settling"};
 
-    return view->readable ? words[view->state] : "unknown";
+    return view->unread ? "unknown" : words[view->state];
 }
 
 static void set_name(const struct list *list, json_t *object, const char *path)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "fault.h"
 #include "list_name.h"
 #include "list_parts.h"
 #include "table.h"
@@ -36,7 +37,7 @@ enum {
 
 static enum text_style state_style(const struct view *view)
 {
-    if (!view->readable)
+    if (view->unread)
         return TEXT_BAD;
     return view->state == VIEW_HELD ? TEXT_BUSY : view->state == VIEW_FREE ? TEXT_GOOD : TEXT_BAD;
 }
@@ -62,8 +63,8 @@ static char *holder_text(const struct view *view)
 {
     char until[TEXT_TIME_SIZE];
 
-    if (!view->readable)
-        return xstrdup("(not permitted to read)");
+    if (view->unread)
+        return xasprintf("(unknown: %s)", fault_text(view->unread_rc));
     if (view->state == VIEW_SETTLING && view->until_ms)
         return xasprintf("until %s", text_clock(view->until_ms, until));
     if (view->state != VIEW_HELD)
@@ -75,7 +76,7 @@ static char *holder_text(const struct view *view)
 
 static void add_lock(struct table *table, const struct list *list, const struct view *view)
 {
-    bool held = view->readable && view->state == VIEW_HELD;
+    bool held = !view->unread && view->state == VIEW_HELD;
     const struct table_cell cells[LOCK_COLUMNS] = {
         {.text = clean_name(list, view)},
         {.text = xstrdup(list_state(view)), .style = state_style(view)},
@@ -83,7 +84,7 @@ static void add_lock(struct table *table, const struct list *list, const struct 
         {.text = holder_text(view), .style = held ? TEXT_PLAIN : TEXT_DIM},
         {.text = held ? list_pid(&view->contenders[0]) : xstrdup("")},
         {.text = held ? span_since(view->contenders[0].since_ms) : xstrdup("")},
-        {.text = view->readable ? xasprintf("%zu", view->len - view->holders) : xstrdup("")},
+        {.text = view->unread ? xstrdup("") : xasprintf("%zu", view->len - view->holders)},
         {.text = held ? list_command(&view->contenders[0]) : xstrdup("")},
     };
 
@@ -137,8 +138,8 @@ static char *state_sentence(const struct view *view)
     char *kind;
     char *text;
 
-    if (!view->readable)
-        return xstrdup("not permitted to read");
+    if (view->unread)
+        return xasprintf("unknown: %s", fault_text(view->unread_rc));
     if (!view->is_lock)
         return xstrdup(view->exists ? "free, and never used as a lock" : "free, and never used");
     if (view->state == VIEW_SETTLING && !view->until_ms)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault.h"
 #include "list_parts.h"
 #include "text.h"
 #include "xalloc.h"
@@ -30,8 +31,10 @@ char *list_command(const struct view_contender *contender)
 {
     if (contender->told.command[0])
         return xstrdup(contender->told.command);
+    if (contender->pending)
+        return xstrdup("");
     if (!contender->read)
-        return xstrdup("(not permitted to read)");
+        return xasprintf("(unknown: %s)", fault_text(contender->rc));
     return xstrdup(contender->told.known ? "" : "(unknown)");
 }
 
@@ -40,7 +43,7 @@ const char *list_state(const struct view *view)
     static const char *const words[] = {
         [VIEW_FREE] = "free", [VIEW_HELD] = "held", [VIEW_SETTLING] = "vanished"};
 
-    return view->readable ? words[view->state] : "?";
+    return view->unread ? "?" : words[view->state];
 }
 
 const char *list_kind_word(enum contender_kind kind)

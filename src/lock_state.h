@@ -116,8 +116,10 @@ struct lock {
     bool other_session; /* it was asked of a session that is no more */
     bool retry;         /* the step is to be taken again once there is contact */
     int rc[TAG_COUNT];
-    int failed_op;    /* of the last answer: which part of a multi its rc is of */
-    int ancestor_rc;  /* the first trouble with one of the znodes above the lock's */
+    int failed_op; /* of the last answer: which part of a multi its rc is of */
+    /* the last trouble with a znode above the lock's, and how many levels above it that one is */
+    int ancestor_rc; /* ZOK: none, but that they were there, or the one above was not */
+    unsigned int ancestor_depth;
     int64_t sent;     /* when its first request was */
     int64_t received; /* when its last answer came */
 

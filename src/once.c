@@ -20,9 +20,11 @@
  */
 #include "once.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
+#include "fault.h"
 #include "note.h"
 #include "xalloc.h"
 
@@ -60,17 +62,12 @@ static void fail(struct once *once, enum exitcode code, char *text)
     xreplace(&once->failure_text, text);
 }
 
-static void fail_rc(struct once *once, int rc)
+static void fail_rc(struct once *once, int rc, const char *what, const char *path)
 {
-    if (rc == ZNOAUTH)
-        fail(once, EXITCODE_NOPERM,
-             xasprintf("not permitted to use %s, the note of --once-per: its ACL has to give this "
-                       "client READ and WRITE, and that of the znode above CREATE to make it",
-                       once->path));
-    else
-        fail(once, EXITCODE_INTERNAL,
-             xasprintf("cannot use %s, the note of --once-per: %s (ZooKeeper error %d)", once->path,
-                       zerror(rc), rc));
+    char *sentence = fault_sentence(rc, what, path);
+
+    fail(once, fault_status(rc), xasprintf("the note of --once-per: %s", sentence));
+    free(sentence);
 }
 
 /* ---- requests ---- */
@@ -118,7 +115,7 @@ static void note_was_read(struct once *once, const struct session_event *event)
     once->exists = event->rc == ZOK;
     once->last = NOTE_NEVER;
     if (event->rc != ZOK && event->rc != ZNONODE) {
-        fail_rc(once, event->rc);
+        fail_rc(once, event->rc, "read", once->path);
         return;
     }
     /*
@@ -146,8 +143,10 @@ static bool cannot_write(struct once *once, const struct session_event *event)
         fail(once, EXITCODE_LOST, xasprintf("the znode %s was deleted by somebody", once->node));
     else if (rc == ZBADVERSION || rc == (once->exists ? ZNONODE : ZNODEEXISTS))
         return false;
+    else if (event->failed_op == OP_CHECK_OWN)
+        fail_rc(once, rc, "check", once->node);
     else
-        fail_rc(once, rc);
+        fail_rc(once, rc, once->exists ? "write to" : "create", once->path);
     return true;
 }
 
@@ -170,7 +169,7 @@ static void judge(struct once *once, const struct session_event *event)
         return;
     }
     if (event->rc != ZOK) {
-        fail_rc(once, event->rc);
+        fail_rc(once, event->rc, "read", once->path);
         return;
     }
     once->step = STEP_NONE;
@@ -207,7 +206,7 @@ static void note_was_checked(struct once *once, const struct session_event *even
     else if (event->rc == ZOK || event->rc == ZNONODE)
         fail(once, EXITCODE_LOST, xasprintf("%s was changed by somebody", once->path));
     else
-        fail_rc(once, event->rc);
+        fail_rc(once, event->rc, "read", once->path);
 }
 
 static void answered(struct once *once, const struct session_event *event)

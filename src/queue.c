@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
@@ -139,20 +140,31 @@ void queue_joined(struct lock *lock)
         step_list(lock);
 }
 
+/* Where it could not be made, what it was to be made in could. */
+static void leave_because_ancestor(struct lock *lock)
+{
+    char *path = xstrdup(lock->path);
+
+    for (unsigned int i = 0; i < lock->ancestor_depth; i++)
+        *strrchr(path, '/') = '\0';
+    leave_because_rc(lock, lock->ancestor_rc, "create", path);
+    free(path);
+}
+
 void queue_parents_made(struct lock *lock)
 {
     int rc = lock->rc[TAG_ANCESTOR];
 
     if (rc == ZOK || rc == ZNODEEXISTS)
         step_join(lock);
-    else if (rc == ZNONODE && lock->ancestor_rc == ZNONODE)
+    else if (rc == ZNONODE && lock->ancestor_rc == ZOK)
         leave_because(
             lock, EXITCODE_CONFIG,
             "cannot create %s: the chroot in the list of servers does not exist; create that "
             "znode first",
             lock->path);
     else
-        leave_because_rc(lock, rc == ZNONODE ? lock->ancestor_rc : rc, "create", lock->path);
+        leave_because_ancestor(lock);
 }
 
 void queue_found(struct lock *lock)

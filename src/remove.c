@@ -76,9 +76,8 @@ static bool look(struct removal *removal)
     if (removal->status)
         return false;
     removal->semaphore = view.kind_known && view.kind == CONTENDER_PERMIT;
-    if (!view.readable) {
-        log_error("not permitted to read %s", options->lock);
-        remove_stop(removal, EXITCODE_NOPERM);
+    if (view.unread) {
+        remove_stop(removal, admin_unread(&view));
     } else if (!view.exists) {
         log_notice("%s does not exist: there is nothing to remove", options->lock);
         remove_stop(removal, EXITCODE_BUSY);

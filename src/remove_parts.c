@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "fault.h"
 #include "lease.h"
 #include "note.h"
 #include "remove_state.h"
@@ -162,25 +163,30 @@ static void count_out(struct removal *removal, int32_t times)
                                 .record = removal->record_above};
 }
 
-static bool not_permitted(struct removal *removal)
+static bool refuse_unread(struct removal *removal)
 {
     for (int part = 0; part < PART_COUNT; part++) {
-        if (removal->rc[part] != ZNOAUTH || part == PART_ABOVE)
+        int rc = removal->rc[part];
+        char *sentence;
+
+        if (rc == ZOK || rc == ZNONODE || part == PART_ABOVE)
             continue; /* what is above is no lock of ours then */
-        log_error("not permitted to read %s", part == PART_NOTE     ? removal->note
-                                              : part == PART_LEASES ? removal->leases
-                                                                    : removal->options->lock);
-        remove_stop(removal, EXITCODE_NOPERM);
-        return true;
+        sentence = fault_sentence(rc, "read",
+                                  part == PART_NOTE     ? removal->note
+                                  : part == PART_LEASES ? removal->leases
+                                                        : removal->options->lock);
+        log_error("%s", sentence);
+        free(sentence);
+        return remove_stop(removal, (int)fault_status(rc));
     }
-    return false;
+    return true;
 }
 
 bool remove_check_nested(struct removal *removal)
 {
     const char *lock = removal->options->lock;
 
-    if (!read_all(removal) || not_permitted(removal))
+    if (!read_all(removal) || !refuse_unread(removal))
         return false;
     if (removal->nested > 0) {
         log_notice("%s is not removed: below it are znodes that are no contenders, locks perhaps: "

@@ -45,6 +45,7 @@ static void source_of(const struct znode *znode, struct view_source *source)
         if (!is_there(child))
             continue;
         *contender = (struct view_contender){.path = xstrdup(child->path)};
+        contender->rc = child->get_rc;
         if (child->told)
             contender->told = *child->told;
         else
@@ -94,11 +95,22 @@ static struct view *new_view(struct gathering *gathering)
     return &gathering->views[gathering->len++];
 }
 
-/* Without a lock: of a place that is not there, or that is not for us to see. */
-static void add_bare(struct gathering *gathering, const struct znode *znode, bool readable)
+/* Why it could not be read, ZOK if it was; that it is not there is no fault. */
+static int fault_of(const struct znode *znode)
 {
-    *new_view(gathering) = (struct view){
-        .path = xstrdup(znode->path), .exists = znode->list_rc != ZNONODE, .readable = readable};
+    if (znode->list_rc != ZOK)
+        return znode->list_rc == ZNONODE ? ZOK : znode->list_rc;
+    return znode->get_rc == ZNONODE ? ZOK : znode->get_rc;
+}
+
+/* Without a lock: of a place that is not there, or of which a part could not be read, or NULL. */
+static void add_bare(struct gathering *gathering, const struct znode *znode,
+                     const struct znode *unread)
+{
+    *new_view(gathering) = (struct view){.path = xstrdup(znode->path),
+                                         .exists = znode->list_rc != ZNONODE,
+                                         .unread = unread ? xstrdup(unread->path) : NULL,
+                                         .unread_rc = unread ? fault_of(unread) : ZOK};
 }
 
 static void gather(struct gathering *gathering, const struct znode *znode)
@@ -109,8 +121,12 @@ static void gather(struct gathering *gathering, const struct znode *znode)
     struct view_source queue_source = {0};
     struct view *view;
 
-    if (znode->list_rc != ZOK && znode->list_rc != ZNONODE) {
-        add_bare(gathering, znode, false);
+    const struct znode *parts[] = {znode, leases, queue};
+
+    for (int i = 0; i < 3; i++) {
+        if (!parts[i] || !fault_of(parts[i]))
+            continue;
+        add_bare(gathering, znode, parts[i]);
         return;
     }
     source_of(leases ? leases : znode, &source);
@@ -158,7 +174,7 @@ struct view *survey_views(const struct survey *survey, size_t *count)
 
         gather(&gathering, survey->roots[i]);
         if (survey->by_name[i] && gathering.len == before)
-            add_bare(&gathering, survey->roots[i], true);
+            add_bare(&gathering, survey->roots[i], NULL);
     }
     if (gathering.len)
         qsort(gathering.views, gathering.len, sizeof(gathering.views[0]), compare);

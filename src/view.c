@@ -184,7 +184,7 @@ void view_make(struct view *view, const char *path, struct view_source *lock,
     size_t permits = 0;
     bool semaphore = queue != NULL;
 
-    *view = (struct view){.path = xstrdup(path), .exists = true, .readable = true};
+    *view = (struct view){.path = xstrdup(path), .exists = true};
     view->contenders = lock->contenders;
     view->len = lock->len;
     if (view->len)
@@ -216,5 +216,6 @@ void view_release(struct view *view)
         release(&view->contenders[i]);
     free(view->contenders);
     free(view->path);
+    free(view->unread);
     *view = (struct view){0};
 }

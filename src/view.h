@@ -22,6 +22,7 @@ enum view_state {
 struct view_contender {
     char *path;   /* of the znode */
     bool read;    /* what follows is known, and not just the name */
+    int rc;       /* why not, as fault.h has it */
     bool pending; /* nor is it known yet whether that may be read */
     struct contender told;
     int64_t session;
@@ -42,7 +43,8 @@ const char *view_name(const struct view_contender *contender);
 struct view {
     char *path;
     bool exists;
-    bool readable; /* the ACL lets us see it; nothing else is known if not */
+    char *unread; /* a znode of it that could not be read, so that nothing else is known; or NULL */
+    int unread_rc; /* why, as fault.h has it */
     bool is_lock;  /* it has been a lock, or is one; what does not exist is none */
 
     enum view_state state;

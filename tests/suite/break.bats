@@ -325,10 +325,10 @@ EOF
   node=$LOCK/$(only_node "$LOCK")
   zk "$ONE" deny "$node" ra
   run -77 step_in --revoke --yes "$LOCK"
-  assert_output "zkflock: not permitted to write to $node"
+  assert_output "zkflock: not permitted to write to $node: its ACL does not give this client WRITE"
   zk "$ONE" deny "$LOCK" rwca
   run -77 step_in --break --yes "$LOCK"
-  assert_output "zkflock: not permitted to delete $node"
+  assert_output "zkflock: not permitted to delete $node: the ACL of $LOCK does not give this client DELETE"
   zk "$ONE" deny "$LOCK" rwcda
   kill "$(cat a.held)"
   ends_with 7 "$holder"

@@ -172,14 +172,14 @@ with_limit() {
   zk "$ONE" create "$LOCK"
   zk "$ONE" deny "$LOCK" ra
   run -77 zkflock "$LOCK" touch ran
-  assert_output "zkflock: not permitted to create a znode in $LOCK: its ACL has to give this client READ, WRITE, CREATE and DELETE"
+  assert_output "zkflock: not permitted to create a znode in $LOCK: its ACL does not give this client CREATE"
   zk "$ONE" deny "$LOCK" cdwa
   run -77 zkflock "$LOCK" touch ran
   assert_output --partial "not permitted to read $LOCK"
   zk "$ONE" create "$LOCK.parent"
   zk "$ONE" deny "$LOCK.parent" ra
   run -77 zkflock "$LOCK.parent/a/b" touch ran
-  assert_output --partial "not permitted to create $LOCK.parent/a/b"
+  assert_output --partial "not permitted to create $LOCK.parent/a: the ACL of $LOCK.parent does not give this client CREATE"
   assert_not_exist ran
   zk "$ONE" deny "$LOCK" rwcda
 }

@@ -308,12 +308,12 @@ deploy"
   zkflock "$LOCK/b" true
   zk "$ONE" deny "$LOCK/a" cdwa
   run -0 zkflock --list "$LOCK"
-  assert_regex "$(row "$LOCK/a")" "^$LOCK/a \? \(not permitted to read\)$"
+  assert_regex "$(row "$LOCK/a")" "^$LOCK/a \? \(unknown: not permitted\)$"
   assert_regex "$(row "$LOCK/b")" "^$LOCK/b free"
   run -77 --separate-stderr zkflock --list "$LOCK/a"
-  assert_equal "$stderr" "zkflock: not permitted to read $LOCK/a"
+  assert_equal "$stderr" "zkflock: not permitted to read $LOCK/a: its ACL does not give this client READ"
   run -77 zkflock --list -q "$LOCK/a"
-  assert_output "zkflock: not permitted to read $LOCK/a"
+  assert_output "zkflock: not permitted to read $LOCK/a: its ACL does not give this client READ"
   zk "$ONE" deny "$LOCK/a" rcdwa
 }
 

@@ -178,20 +178,22 @@ own_node() { zk "$ONE" ls "$LOCK" | head -n 1; }
 }
 
 @test "once-per: without the right to note, 77 before the command" {
-  not_permitted() { # not_permitted LOCK
+  not_permitted() { # not_permitted LOCK TO WHOSE RIGHT
     run -77 zkflock --once-per 1h "$1" touch ran
-    assert_output "zkflock: not permitted to use $1.once, the note of --once-per: its ACL has to give this client READ and WRITE, and that of the znode above CREATE to make it"
+    assert_output "zkflock: the note of --once-per: not permitted to $2 $1.once: $3 does not give this client $4"
     assert_not_exist ran
     nothing_left_of "$1"
   }
   zkflock "$LOCK/in" true
   zk "$ONE" deny "$LOCK" rwda
-  not_permitted "$LOCK/in"
+  not_permitted "$LOCK/in" create "the ACL of $LOCK" CREATE
   zk "$ONE" deny "$LOCK" rwcda
   zk "$ONE" create "$LOCK/in.once"
-  for permissions in ra wa a; do
+  zk "$ONE" deny "$LOCK/in.once" ra
+  not_permitted "$LOCK/in" "write to" "its ACL" WRITE
+  for permissions in wa a; do
     zk "$ONE" deny "$LOCK/in.once" "$permissions"
-    not_permitted "$LOCK/in"
+    not_permitted "$LOCK/in" read "its ACL" READ
   done
   zk "$ONE" deny "$LOCK/in.once" rwcda
 }

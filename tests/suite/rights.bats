@@ -1,0 +1,218 @@
+# What takes which right: the message names the one that is missing, and the znode where it is.
+
+load helper
+
+# without RIGHTS ZNODE: takes those rights (letters of rwcd) from everybody.
+without() {
+  zk "$ONE" deny "$2" "$(echo rwcda | tr -d "$1")"
+  denied+=("$2")
+}
+restore() { zk "$ONE" deny "$1" rwcda; }
+
+# Other tests look at the whole tree.
+teardown() {
+  local node
+  for node in "${denied[@]}"; do restore "$node" 2>/dev/null || true; done
+  common_teardown
+}
+
+# refused STATUS SENTENCE ARG...: by the server, where nobody is waited for.
+refused() {
+  local status=$1 sentence=$2
+  shift 2
+  run "-$status" timeout 20 zkflock --lock-delay 0 "$@"
+  assert_line "zkflock: $sentence"
+  assert_not_exist ran
+}
+
+# steps_in STATUS SENTENCE ARG...: the same for what is no run.
+steps_in() {
+  local status=$1 sentence=$2
+  shift 2
+  run "-$status" timeout 20 zkflock "$@"
+  assert_line "zkflock: $sentence"
+}
+
+holders_node() { echo "$1/$(zk "$ONE" ls "$1" | head -n 1)"; }
+
+@test "CREATE to join, and on the parent to make the lock" {
+  zk "$ONE" create "$LOCK/a"
+  without c "$LOCK/a"
+  refused 77 "not permitted to create a znode in $LOCK/a: its ACL does not give this client CREATE" "$LOCK/a" touch ran
+  without c "$LOCK"
+  refused 77 "not permitted to create $LOCK/b: the ACL of $LOCK does not give this client CREATE" "$LOCK/b" touch ran
+  refused 77 "not permitted to create $LOCK/b: the ACL of $LOCK does not give this client CREATE" "$LOCK/b/c/d" touch ran
+  # What is there already need not be made.
+  refused 77 "not permitted to create $LOCK/a/b: the ACL of $LOCK/a does not give this client CREATE" "$LOCK/a/b/c" touch ran
+  restore "$LOCK/a"
+  run -0 zkflock "$LOCK/a/b/c" echo ran
+  assert_output ran
+  refused 77 "not permitted to create $LOCK/s: the ACL of $LOCK does not give this client CREATE" --permits 2 "$LOCK/s" touch ran
+  restore "$LOCK"
+}
+
+@test "READ on the lock for the census, to list, to step in" {
+  hold "$LOCK" release
+  without r "$LOCK"
+  read="not permitted to read $LOCK: its ACL does not give this client READ"
+  refused 77 "$read" -n "$LOCK" touch ran
+  steps_in 77 "$read" --list "$LOCK"
+  steps_in 77 "$read" --list -q "$LOCK"
+  for action in "--revoke --yes" "--break --yes" --remove; do
+    # shellcheck disable=SC2086 # options
+    steps_in 77 "$read" $action "$LOCK"
+  done
+  run -0 zkflock --list "$LOCK" "$LOCK.other"
+  assert_line --regexp "^$LOCK +\? +\(unknown: not permitted\)"
+  restore "$LOCK"
+  touch release
+  ends_with 0 "$holder"
+}
+
+@test "READ on both znodes of a semaphore, to list and to step in" {
+  zkflock --permits 2 "$LOCK" true
+  for part in leases locks; do
+    without r "$LOCK/$part"
+    for action in --list "--list -q" "--break --yes" --remove; do
+      # shellcheck disable=SC2086 # options
+      steps_in 77 "not permitted to read $LOCK/$part: its ACL does not give this client READ" $action "$LOCK"
+    done
+    restore "$LOCK/$part"
+  done
+}
+
+@test "READ on the contender before, to watch it" {
+  coproc OTHER { exec zk "$ONE" contend "$LOCK" lock- 1 3>&-; }
+  other_pid=$OTHER_PID
+  read -r -u "${OTHER[0]}" _
+  node=$(holders_node "$LOCK")
+  without r "$node"
+  refused 77 "not permitted to watch $node: its ACL does not give this client READ" "$LOCK" touch ran
+  steps_in 77 "not permitted to read $node: its ACL does not give this client READ" --break --yes "$LOCK"
+  run -0 zkflock --list "$LOCK"
+  assert_line --partial "(unknown: not permitted)"
+  eval "exec ${OTHER[1]}>&-"
+  wait "$other_pid" || true
+}
+
+@test "READ on the own znode, for the proofs of life" {
+  background --lease 4 --session-timeout 2 "$LOCK" sh -c 'touch held; exec sleep 1000' 2>log
+  holder=$!
+  eventually test -e held
+  node=$(holders_node "$LOCK")
+  without r "$node"
+  ends_with 75 "$holder"
+  assert contains log "lost $LOCK: the ensemble refuses the proof of life: not permitted to check $node: its ACL does not give this client READ"
+}
+
+@test "WRITE on the contender, to mark it or to ask for the lock" {
+  hold "$LOCK" release
+  wait_in_line log "$LOCK" touch ran
+  node=$LOCK/$(zk "$ONE" ls "$LOCK" | tail -n 1)
+  without w "$node"
+  without w "$(holders_node "$LOCK")"
+  steps_in 77 "not permitted to write to $(holders_node "$LOCK"): its ACL does not give this client WRITE" --revoke --yes "$LOCK"
+  touch release
+  wait "$holder"
+  ends_with 77 "$waiter"
+  assert contains log "not permitted to write to $node: its ACL does not give this client WRITE"
+}
+
+@test "DELETE on the lock, to leave, to break, to remove; and on the parent, to remove" {
+  hold "$LOCK/a" release
+  node=$(holders_node "$LOCK/a")
+  without d "$LOCK/a"
+  sentence="not permitted to delete $node: the ACL of $LOCK/a does not give this client DELETE"
+  steps_in 77 "$sentence" --break --yes "$LOCK/a"
+  restore "$LOCK/a"
+  touch release
+  wait "$holder"
+  without d "$LOCK/a"
+  run -77 timeout 20 zkflock --remove "$LOCK/a"
+  assert_line --regexp "^zkflock: not permitted to delete $LOCK/a/_c_[^ ]*: the ACL of $LOCK/a does not give this client DELETE\$"
+  run -0 zkflock --lock-delay 0 "$LOCK/a" true
+  assert_output --regexp "^zkflock: warning: not permitted to delete $LOCK/a/_c_[^ ]*: the ACL of $LOCK/a does not give this client DELETE; it goes with the session\$"
+  restore "$LOCK/a"
+  without d "$LOCK"
+  steps_in 77 "not permitted to delete $LOCK/a: the ACL of $LOCK does not give this client DELETE" --remove -w 40 "$LOCK/a"
+  restore "$LOCK"
+}
+
+@test "WRITE on a lock that has another one below it, to remove that one" {
+  zkflock "$LOCK" true
+  zkflock "$LOCK/inner" true
+  without w "$LOCK"
+  steps_in 77 "not permitted to write to $LOCK: its ACL does not give this client WRITE" --remove "$LOCK/inner"
+  restore "$LOCK"
+}
+
+@test "READ and WRITE on the note of --once-per, and CREATE above it" {
+  note="the note of --once-per: not permitted to"
+  zkflock "$LOCK/a" true
+  without c "$LOCK"
+  refused 77 "$note create $LOCK/a.once: the ACL of $LOCK does not give this client CREATE" --once-per 1h "$LOCK/a" touch ran
+  restore "$LOCK"
+  zkflock --once-per 1h "$LOCK/a" true
+  without w "$LOCK/a.once"
+  refused 77 "$note write to $LOCK/a.once: its ACL does not give this client WRITE" --once-per 1h "$LOCK/a" touch ran
+  without r "$LOCK/a.once"
+  refused 77 "$note read $LOCK/a.once: its ACL does not give this client READ" --once-per 1h "$LOCK/a" touch ran
+  steps_in 77 "not permitted to read $LOCK/a.once: its ACL does not give this client READ" --remove "$LOCK/a"
+  restore "$LOCK/a.once"
+}
+
+# through REQUEST CODE: a path to the server on which such requests fail with CODE, in $path.
+through() {
+  coproc WRONG { exec setsid errors "$ONE" "$1" "$2" 3>&-; }
+  wrong_pid=$WRONG_PID
+  read -r -u "${WRONG[0]}" port
+  path=127.0.0.1:$port
+}
+
+end_through() {
+  eval "exec ${WRONG[1]}>&-"
+  wait "$wrong_pid" || true
+}
+
+@test "a server that does not accept the authentication, or the ACL: 77" {
+  through create -115
+  refused 77 "cannot create a znode in $LOCK: the server does not accept this client's authentication" -z "$path" "$LOCK" touch ran
+  end_through
+  through create -114
+  refused 77 "cannot create a znode in $LOCK: the server does not accept the ACL of a znode that everybody may use" -z "$path" "$LOCK" touch ran
+  end_through
+  zkflock "$LOCK" true
+  through read -115
+  refused 77 "cannot read $LOCK: the server does not accept this client's authentication" -z "$path" "$LOCK" touch ran
+  steps_in 77 "cannot read $LOCK: the server does not accept this client's authentication" -z "$path" --list "$LOCK"
+  end_through
+}
+
+@test "--list: an error that has nothing to do with rights is called what it is, 70" {
+  zkflock "$LOCK" true
+  through list -1
+  run -70 --separate-stderr zkflock -z "$path" --list "$LOCK"
+  assert_output --partial "unknown: system error"
+  assert_equal "$stderr" "zkflock: cannot read $LOCK: system error (ZooKeeper error -1)"
+  run -0 zkflock -z "$path" --list "$LOCK" "$LOCK.other"
+  assert_line --regexp "^$LOCK +\? +\(unknown: system error\)"
+  run -70 zkflock -z "$path" --break --yes "$LOCK"
+  assert_output "zkflock: cannot read $LOCK: system error (ZooKeeper error -1)"
+  end_through
+}
+
+@test "a quota that is used up: 78" {
+  JAVA_TOOL_OPTIONS=-Dzookeeper.enforceQuota=true "$TESTS_DIR/ensemble" start server 2>/dev/null
+  own=$(cat server/servers)
+  # What counts stands below ZooKeeper's own znode.
+  zk "$own" create /a/lock
+  zk "$own" create /zookeeper/quota/a/zookeeper_limits "count=-1,bytes=-1=;byteHardLimit=-1;countHardLimit=3"
+  zk "$own" create /zookeeper/quota/a/zookeeper_stats count=2,bytes=0
+  used_up="the quota of this znode or one above it is used up"
+  zk "$own" create /a/x
+  refused 78 "cannot create a znode in /a/lock: $used_up" -z "$own" /a/lock touch ran
+  refused 78 "cannot create /a/new: $used_up" -z "$own" /a/new touch ran
+  zk "$own" delete /a/x
+  refused 78 "the note of --once-per: cannot create /a/lock.once: $used_up" -z "$own" --once-per 1h /a/lock touch ran
+  "$TESTS_DIR/ensemble" stop server
+}
