@@ -3,11 +3,8 @@
  */
 #include "keeper_state.h"
 
-#include <stdlib.h>
-
 #include "clock.h"
 #include "log.h"
-#include "xalloc.h"
 
 /* How long to try to note a success, at the most, while others wait for the lock. */
 #define NOTE_PATIENCE (5 * CLOCK_S)
@@ -45,15 +42,6 @@ static enum exitcode failure(const struct keeper *keeper, const char **why)
                                                    : EXITCODE_UNREACHABLE;
 }
 
-static void tell_lost(struct keeper *keeper, const char *why)
-{
-    char *text = xasprintf("lost %s before %s was started: %s", keeper->options->lock,
-                           keeper->command->argv[0], why);
-
-    keeper_tell_lost(keeper, "gone", lockset_proven_at(keeper->locks), text);
-    free(text);
-}
-
 /* The command is not run; what is still to be answered is of no use. */
 static bool cannot_tell(struct keeper *keeper)
 {
@@ -67,12 +55,12 @@ static bool cannot_tell(struct keeper *keeper)
             keeper, "no answer from %s for %s on when the last successful run of %s began",
             servers_text(options->servers), clock_format(options->connect_timeout, span),
             options->lock);
-    if (status == EXITCODE_LOST && keeper->tries_left > 0)
-        return keeper_unreachable(keeper, "%s", why);
     if (status == EXITCODE_LOST)
-        tell_lost(keeper, why);
+        keeper_tell_lost_early(keeper, "gone", why);
     else
         log_error("%s", why);
+    if (status == EXITCODE_LOST && keeper->tries_left > 0)
+        return keeper_unreachable(keeper, "%s", why);
     return keeper_stop(keeper, (int)status);
 }
 

@@ -27,6 +27,16 @@ bool keeper_unreachable(struct keeper *keeper, const char *format, ...)
     return keeper_stop(keeper, EXITCODE_UNREACHABLE);
 }
 
+/* What was held for a moment is told to have ended before it is taken anew. */
+static void hang_up(struct keeper *keeper)
+{
+    if (keeper->acquired_at && !keeper->ended_at && lockset_phase(keeper->locks) == LOCK_LEFT)
+        keeper_tell_released(keeper);
+    else if (keeper->acquired_at && !keeper->ended_at)
+        keeper_tell_lost_early(keeper, "contact", "no contact with the ensemble");
+    keeper_hang_up(keeper);
+}
+
 /* Returns whether the pause went by.  A place in the queue is given back if contact allows it. */
 static bool pause_between_tries(struct keeper *keeper)
 {
@@ -35,13 +45,13 @@ static bool pause_between_tries(struct keeper *keeper)
     if (keeper->locks && session_withhold(keeper->session))
         lockset_leave(keeper->locks);
     else
-        keeper_hang_up(keeper);
+        hang_up(keeper);
     while (clock_now() < end) {
         keeper_pump(keeper, end);
         if (keeper_cut_short(keeper)) {
             /* Whoever ends the pause does not wait for contact. */
             if (keeper->session && !session_connected(keeper->session))
-                keeper_hang_up(keeper);
+                hang_up(keeper);
             return false;
         }
     }
@@ -52,10 +62,7 @@ bool keeper_try_again(struct keeper *keeper)
 {
     if (!keeper->unreachable || keeper->tries_left == 0 || !pause_between_tries(keeper))
         return false;
-    if (keeper->acquired_at && !keeper->ended_at && keeper->locks &&
-        lockset_phase(keeper->locks) == LOCK_LEFT)
-        keeper_tell_released(keeper);
-    keeper_hang_up(keeper);
+    hang_up(keeper);
     plan_free(keeper->items, keeper->items_len);
     keeper->items = plan_new(keeper->options, &keeper->items_len);
     keeper->lease = (struct lease){0};

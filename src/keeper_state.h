@@ -179,6 +179,9 @@ void keeper_tell_acquired(struct keeper *keeper);
 void keeper_tell_lost(struct keeper *keeper, const char *reason, int64_t proof, const char *text);
 void keeper_tell_released(struct keeper *keeper);
 
+/* The same as keeper_tell_lost(), before the command was started; why: the end of a sentence. */
+void keeper_tell_lost_early(struct keeper *keeper, const char *reason, const char *why);
+
 /*
  * What was due then is done only now, or not at all: zkflock stood still since, or a part of it. To
  * be called whether or not it is late.  In keeper_lost.c, as is the next.

@@ -1,9 +1,11 @@
 #include "keeper_state.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "clock.h"
 #include "log.h"
+#include "xalloc.h"
 
 /* A late proof is told of when it has been under way for this part of the lease. */
 enum { LATE_PART = 12 };
@@ -33,12 +35,22 @@ void keeper_tell_lost(struct keeper *keeper, const char *reason, int64_t proof, 
 
     int64_t proof_age = keeper->ended_at - proof;
     int64_t held = keeper->ended_at - keeper->acquired_at;
+    bool early = !keeper->running && keeper->tries_left > 0;
     const struct log_field fields[] = {{"reason", LOG_TEXT, .text = reason},
                                        {"proof_age_s", LOG_SPAN, .number = proof_age},
                                        {"held_s", LOG_SPAN, .number = held},
                                        {0}};
 
-    log_event(LOG_LOST, fields, "%s", text);
+    log_event(early ? LOG_LOST_EARLY : LOG_LOST, fields, "%s", text);
+}
+
+void keeper_tell_lost_early(struct keeper *keeper, const char *reason, const char *why)
+{
+    char *text = xasprintf("lost %s before %s was started: %s", keeper->options->lock,
+                           keeper->command->argv[0], why);
+
+    keeper_tell_lost(keeper, reason, lockset_proven_at(keeper->locks), text);
+    free(text);
 }
 
 void keeper_tell_released(struct keeper *keeper)

@@ -71,7 +71,8 @@ enum log_event {
     LOG_ACQUIRED,
     LOG_PROOF_LATE,
     LOG_PROOF_ANSWERED,
-    LOG_LOST, /* an error; the others are told at the level of log_info() */
+    LOG_LOST,       /* an error; the others are told at the level of log_info() */
+    LOG_LOST_EARLY, /* called the same; before the command was started, and it is tried again */
     LOG_RELEASED,
     LOG_SKIPPED,
     LOG_EXIT,

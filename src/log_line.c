@@ -25,6 +25,7 @@ static const char *const event_names[] = {
     [LOG_PROOF_LATE] = "proof_late",
     [LOG_PROOF_ANSWERED] = "proof_answered",
     [LOG_LOST] = "lost",
+    [LOG_LOST_EARLY] = "lost",
     [LOG_RELEASED] = "released",
     [LOG_SKIPPED] = "skipped",
     [LOG_EXIT] = "exit",

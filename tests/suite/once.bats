@@ -299,6 +299,36 @@ thaw() { # thaw PID NAME
   wait "$proxy_pid" || true
 }
 
+# events LOG: what happened to the lock, of a log in JSON, in one line.
+events() { grep -oE '"event": ?"(acquired|lost|released|exit)"' "$1" | cut -d'"' -f4 | paste -sd" "; }
+
+@test "once-per: with --retry, whatever was acquired is told to be released or lost" {
+  for pause in 100ms 4; do
+    LOCK=/t/once/retry/$pause
+    zkflock "$LOCK" true
+    # The answer on the note does not come; after the longer pause there is contact again.
+    coproc PROXY { proxy "$ONE" stall 4 3>&-; }
+    proxy_pid=$PROXY_PID
+    read -r -u "${PROXY[0]}" port
+    zkflock -v --log-format json -z "127.0.0.1:$port" --connect-timeout 1 --session-timeout 2 \
+      --lock-delay 0 --once-per 1h --retry 3 --retry-delay "$pause" "$LOCK" true 2>log
+    assert_regex "$(events log)" "^acquired (lost|released) acquired released exit\$"
+    eval "exec ${PROXY[1]}>&-"
+    wait "$proxy_pid" || true
+  done
+  # Both tries lose it.
+  coproc WRONG { errors "$ONE" multi -101 3>&-; }
+  wrong_pid=$WRONG_PID
+  read -r -u "${WRONG[0]}" port
+  run -75 zkflock -z "127.0.0.1:$port" --once-per 1h --retry 1 --retry-delay 100ms "$LOCK.gone" true
+  assert_output --regexp "^zkflock: lost $LOCK.gone before true was started: the znode [^ ]* was deleted by somebody\$"
+  run -75 zkflock -v --log-format json -z "127.0.0.1:$port" --once-per 1h --retry 1 --retry-delay 100ms "$LOCK.gone" true
+  echo "$output" >log
+  assert_equal "$(events log)" "acquired lost acquired lost exit"
+  eval "exec ${WRONG[1]}>&-"
+  wait "$wrong_pid" || true
+}
+
 @test "once-per: a run whose lock was lost under --on-lost warn does not count" {
   background --on-lost warn --lease 5 --once-per 1h "$LOCK" sh -c 'touch started; until [ -e go ]; do sleep 0.02; done' 2>log
   job=$!
