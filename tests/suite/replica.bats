@@ -56,4 +56,14 @@ readonly GHOST_NAME=_c_00000000000000000000000000000000-lock-0000000000
     [[ $output != *"but this server shows it; turning to another"* ]] || break
   done
   assert_output --partial "$LOCK/$GHOST_NAME is not there any more, but this server shows it"
+  # Where the client library's socket cannot be found, that server is asked again and again.
+  setsid bash -c 'for fd in $(seq 3 540); do eval "exec $fd</dev/null"; done; exec zkflock "$@"' - \
+    -v -z "$bad" "$LOCK" touch ran 2>log 3>&- 4>&- &
+  waiter=$!
+  PATIENCE=60 eventually turns_often log
+  kill "$waiter"
+  ends_with 143 "$waiter"
+  assert_not_exist ran
 }
+
+turns_often() { [ "$(grep -c "turning to another" "$1")" -ge 3 ]; }
