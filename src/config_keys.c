@@ -24,7 +24,7 @@ const struct config_key config_keys[] = {
     {"connect-timeout", OPT_CONNECT_TIMEOUT, false, "15s", true},
     {"session-timeout", OPT_SESSION_TIMEOUT, false, "15s", true},
     {"node-style", OPT_NODE_STYLE, false, "curator", true},
-    {"lease", OPT_LEASE, false, "15s", false},
+    {"lease", OPT_LEASE, false, NULL, false},
     {"signal", OPT_SIGNAL, false, "TERM", true},
     {"kill-after", OPT_KILL_AFTER, false, "a fifth of the lease", false},
     {"on-lost", OPT_ON_LOST, false, "kill", true},

@@ -10,7 +10,7 @@ struct config_key {
     const char *name;
     int option;          /* what it sets, as in settings.h */
     bool lock_only;      /* it stands in a section [lock NAME] alone */
-    const char *unset;   /* what holds without it, for people */
+    const char *unset;   /* what holds without it, for people; NULL: that depends */
     bool unset_is_value; /* unset may stand in a file, where it changes nothing */
 };
 

@@ -63,6 +63,11 @@ static int64_t least_length(int64_t grace)
     }
 }
 
+int64_t lease_with_room(int64_t grace)
+{
+    return later(LEASE_DEFAULT, least_length(grace));
+}
+
 static int64_t most_grace(int64_t length)
 {
     const int64_t step = 100 * CLOCK_MS;

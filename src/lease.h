@@ -20,6 +20,9 @@
 /* What a lock that is made gets unless something else is asked for, ns. */
 #define LEASE_DEFAULT INT64_C(15000000000)
 
+/* The same, or the shortest lease in which this grace fits, if that is longer; ns. */
+int64_t lease_with_room(int64_t grace);
+
 /* What is done to the command when the lease ends without a proof. */
 enum lease_on_lost {
     LEASE_KILL, /* first signal, after the grace KILL */

@@ -53,7 +53,8 @@ struct options {
     bool reentry;    /* may use what a zkflock around this one holds, and be used so */
     int32_t permits; /* 0: a lock */
     struct naming naming;
-    int64_t lease;      /* ns, of a lock that is made; 0: not asked for */
+    int64_t lease;      /* ns; 0: not asked for */
+    int64_t new_lease;  /* ns, of a lock that is made */
     int64_t kill_after; /* ns; LEASE_OWN_GRACE */
     int64_t lock_delay; /* ns; LEASE_OWN_DELAY */
     int signal;         /* what ends the command first */

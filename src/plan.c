@@ -50,7 +50,7 @@ static size_t add_semaphore(struct lockset_item *items, const struct options *op
 struct lockset_item *plan_new(const struct options *options, size_t *count)
 {
     const struct lock_terms terms = {
-        .lease = options->lease ? options->lease : LEASE_DEFAULT,
+        .lease = options->new_lease,
         .delay = options->lock_delay,
         .kind = options->kind,
         .naming = options->naming,

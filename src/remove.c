@@ -122,7 +122,7 @@ static void join(struct removal *removal)
 {
     const struct options *options = removal->options;
     const struct lock_terms terms = {
-        .lease = options->lease ? options->lease : LEASE_DEFAULT,
+        .lease = options->new_lease,
         /* As for runs, see plan.c: who vanished under a semaphore's lock is waited for elsewhere.
          */
         .delay = removal->semaphore ? 0 : LEASE_OWN_DELAY,

@@ -285,6 +285,7 @@ int resolve_settings(struct options *options, const struct settings *settings, c
         status = together_check(options, settings);
     if (status == 0 && options->unfair)
         options->kind = NAMING_UNFAIR;
+    options->new_lease = options->lease ? options->lease : lease_with_room(options->kill_after);
     return status;
 }
 

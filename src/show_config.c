@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clock.h"
 #include "config.h"
 #include "config_keys.h"
 #include "exitcode.h"
@@ -97,6 +98,9 @@ static struct row make_row(const struct options *options, const struct config_ke
     } else if (key->option == KEY_PATH) {
         row.value = xstrdup(options->lock);
         row.origin = path_origin(&options->settings, options->name);
+    } else if (key->option == OPT_LEASE) {
+        row.value = xasprintf("%gs", (double)options->new_lease / CLOCK_S);
+        row.comment = true;
     } else {
         row.value = xstrdup(key->unset);
         row.comment = !key->unset_is_value;

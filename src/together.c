@@ -44,15 +44,14 @@ static int find_kind_fault(const struct options *options)
 
 /*
  * Times that do not go together.  The lock may have another lease than is asked for here: that is
- * found out when it is known.
+ * found out when it is known, and so is everything where none is asked for.
  */
 static int find_lease_fault(const struct options *options)
 {
-    int64_t length = options->lease ? options->lease : LEASE_DEFAULT;
-    int64_t delay = options->lease ? options->lock_delay : LEASE_OWN_DELAY;
     char fault[LEASE_FAULT_SIZE];
 
-    if (!lease_fault(length, options->kill_after, delay, fault))
+    if (!options->lease ||
+        !lease_fault(options->lease, options->kill_after, options->lock_delay, fault))
         return 0;
     log_error("%s", fault);
     return EXITCODE_USAGE;

@@ -322,13 +322,28 @@ written_since() { [ "$(writes)" -ge $(($1 + $2)) ]; } # written_since BEFORE N
   refuses 64 "a lease of 2 s is too short to survive the fail-over of a server; it takes 3.5 s or more" \
     --lease 2 "$LOCK" touch ran
   refuses 64 "with --kill-after 9 s a lease of 15 s is too short to survive the fail-over of a server; a --kill-after of 7.9 s would do, or a --lease of 17 s" \
-    --kill-after 9 "$LOCK" touch ran
+    --lease 15 --kill-after 9 "$LOCK" touch ran
   refuses 64 "--lock-delay 10 s is shorter than the lease, 15 s, in which the command of a holder that vanished may still run; give at least that, or 0 to take the risk" \
     --lease 15 --lock-delay 10 "$LOCK" touch ran
   refuses 64 "--signal takes a signal such as TERM, INT or 15, not 'NOPE'" --signal NOPE "$LOCK" touch ran
   refuses 64 "--on-lost takes kill, term or warn, not 'ask'" --on-lost ask "$LOCK" touch ran
   refuses 64 "--kill-after takes a time from 0 ms to 1 h 0 m, not '-1'" --kill-after -1 "$LOCK" touch ran
   refuses 64 "--lease takes a time from 1 s to 24 h 0 m, not '0'" --lease 0 "$LOCK" touch ran
+}
+
+@test "--kill-after without --lease: the lock's own lease counts, and a new lock gets one with room" {
+  zkflock --lease 60 "$LOCK" true
+  run -0 zkflock --kill-after 20 "$LOCK" echo ran
+  assert_output ran
+  run -0 zkflock --kill-after 20 "$LOCK.new" echo ran
+  assert_output ran
+  assert_equal "$(zk "$ONE" get "$LOCK.new")" "zkflock/1 base=0 lease=35000ms"
+  run -0 zkflock --kill-after 20 --show-config "$LOCK"
+  assert_line --regexp "^# lease += 35s +# default\$"
+  zkflock "$LOCK.old" true
+  run -78 zkflock --kill-after 20 "$LOCK.old" touch ran
+  assert_output --regexp "^zkflock: $LOCK.old: with --kill-after 20 s a lease of 15 s is too short"
+  assert_not_exist ran
 }
 
 @test "a lock's own lease that does not go with --kill-after is refused before the command runs" {
