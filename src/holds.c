@@ -111,7 +111,7 @@ pid_t holds_find(pid_t caller, int64_t deadline, holds_ask *ask, void *context)
     list_all(&list);
     /* From this process on: a shell may have executed its last command in its own place. */
     while (pid > 0 && !ask_all(&list, pid, deadline, ask, context))
-        pid = caller ? 0 : procid_parent(pid);
+        pid = caller ? 0 : tree_parent(pid);
     free(list.items);
     return pid > 0 ? pid : 0;
 }

@@ -1,19 +1,14 @@
 #include "procid.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "process.h"
+
 /* The bit of the field "flags" in /proc/PID/stat; PF_FORKNOEXEC in Linux' include/linux/sched.h. */
 #define FORKED_WITHOUT_EXEC 0x40
-
-struct stat_line {
-    int parent;
-    unsigned int flags;
-    uint64_t started;
-};
 
 /* Reads the beginning of a file below /proc/PID; returns false if there is none. */
 static bool read_text(pid_t pid, const char *name, char *text, size_t size)
@@ -32,29 +27,13 @@ static bool read_text(pid_t pid, const char *name, char *text, size_t size)
     return len > 0;
 }
 
-static bool read_stat(pid_t pid, struct stat_line *line)
-{
-    char text[1024];
-    const char *name_end;
-
-    if (!read_text(pid, "stat", text, sizeof(text)))
-        return false;
-    /* "pid (name) state ppid ...", proc(5): the name may hold anything, so look for its end. */
-    name_end = strrchr(text, ')');
-    /* The kernel writes no number that does not fit.  NOLINTNEXTLINE(cert-err34-c) */
-    return name_end && sscanf(name_end + 1,
-                              " %*c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-                              "%*d %*d %" SCNu64,
-                              &line->parent, &line->flags, &line->started) == 3;
-}
-
 bool procid_of(pid_t pid, struct procid *id)
 {
-    struct stat_line line;
+    struct process process;
 
-    if (!read_stat(pid, &line))
+    if (!process_read(pid, &process))
         return false;
-    *id = (struct procid){.pid = pid, .started = line.started};
+    *id = (struct procid){.pid = pid, .started = process.start};
     return true;
 }
 
@@ -65,18 +44,11 @@ bool procid_is_current(const struct procid *id)
     return procid_of(id->pid, &now) && now.started == id->started;
 }
 
-pid_t procid_parent(pid_t pid)
-{
-    struct stat_line line;
-
-    return read_stat(pid, &line) ? line.parent : -1;
-}
-
 bool procid_is_bare_fork(pid_t pid)
 {
-    struct stat_line line;
+    struct process process;
 
-    return read_stat(pid, &line) && (line.flags & FORKED_WITHOUT_EXEC);
+    return process_read(pid, &process) && (process.flags & FORKED_WITHOUT_EXEC);
 }
 
 bool procid_is_near(pid_t pid)

@@ -20,9 +20,6 @@ bool procid_of(pid_t pid, struct procid *id);
 /* Returns whether the process of that number is still this one. */
 bool procid_is_current(const struct procid *id);
 
-/* Returns the parent's pid; 0 if that is in another pid namespace, -1 without such a process. */
-pid_t procid_parent(pid_t pid);
-
 /* Returns whether the process was forked and has executed nothing since, as a subshell. */
 bool procid_is_bare_fork(pid_t pid);
 

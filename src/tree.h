@@ -46,14 +46,24 @@ pid_t tree_parent(pid_t pid);
 /* Whether it descends from that other one, as far as can be seen from here. */
 bool tree_descends(pid_t pid, pid_t ancestor);
 
-/* Whether /proc can be read, and is this pid namespace's, without which descendants are not found.
+/*
+ * Whether /proc can be read, is this pid namespace's, and shows all children at least, without
+ * which descendants are not found.
  */
 bool tree_visible(void);
 
 /*
+ * Sends a signal to a process by its pidfd, or by its number where pidfds are not to be had, as
+ * under container run times whose filters are older than they are.  pidfd is -1 then, and the
+ * caller has just made sure of the number.
+ */
+bool tree_signal_one(int pidfd, pid_t pid, int signal);
+
+/*
  * Sends a signal to every descendant.  Goes through /proc; each process is addressed by a pidfd, so
- * that no number that was reused is hit.  Where /proc shows none (there may be no descriptor or
- * memory left to read it with), child is signalled, a child that was not reaped yet; 0: there is
+ * that no number that was reused is hit; where pidfds are not to be had, by its number, right after
+ * it was found to mean the same process still.  Where /proc shows none (there may be no descriptor
+ * or memory left to read it with), child is signalled, a child that was not reaped yet; 0: there is
  * none.  Returns how many were signalled.
  */
 size_t tree_signal(int signal, pid_t child);
@@ -65,7 +75,13 @@ size_t tree_signal(int signal, pid_t child);
  */
 bool tree_kill(pid_t *child);
 
-/* How long to wait before the next round, ns; grows from 5 ms.  *round counts from 0. */
+/*
+ * How long to wait before the next round, ns: from 5 to 40 ms as long as a lease's margin may last,
+ * then longer, for what cannot be killed.  *round counts from 0.
+ */
 int64_t tree_kill_pause(unsigned int *round);
+
+/* One of the descendants that has not ended; 0: there is none. */
+pid_t tree_survivor(void);
 
 #endif

@@ -1,0 +1,99 @@
+# The end of a command's tree where the machine makes it hard.
+
+load helper
+
+# The system calls, whose numbers are the same everywhere.
+readonly PIDFD_OPEN=434 PIDFD_SEND_SIGNAL=424
+
+# A command that leaves a daemon behind another process, both of which ignore TERM.
+stubborn() {
+  cat >stubborn <<'END'
+#!/bin/sh
+trap '' TERM
+setsid sh -c '(echo $$ >daemon; exec sleep 1000) & wait' &
+echo $$ >command
+wait
+END
+  chmod +x stubborn
+}
+
+# lose: takes the lock away from the only contender.
+lose() { zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"; }
+
+# loses ARG...: a command under a lock that is lost leaves nothing alive, and that is said.
+loses() {
+  rm -f daemon command log
+  setsid "$@" zkflock -v --lease 4 --kill-after 0.1 "$LOCK" ./stubborn 2>log 3>&- 4>&- &
+  eventually test -s daemon -a -s command
+  lose
+  eventually contains log "nothing of ./stubborn is left"
+  ends_with 75 $!
+  refute grep "after the lease ended" log
+  assert gone "$(cat daemon)"
+}
+
+@test "without pidfds, as under an old container run time, descendants are killed all the same" {
+  stubborn
+  loses refuse EPERM "$PIDFD_OPEN"
+  loses refuse EPERM "$PIDFD_SEND_SIGNAL"
+  loses refuse ENOSYS "$PIDFD_OPEN,$PIDFD_SEND_SIGNAL"
+}
+
+@test "without pidfds what uses the lock from outside of the tree is killed all the same" {
+  setsid refuse EPERM "$PIDFD_OPEN,$PIDFD_SEND_SIGNAL" \
+    zkflock -v --lease 4 "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e release ]; do sleep 0.02; done' \
+    2>log 3>&- 4>&- &
+  outer=$!
+  eventually test -s held
+  # Neither is it a descendant, nor are its children.
+  ZKFLOCK_HELD=$(cat held) background -v "$LOCK" sh -c 'trap "" TERM; echo $$ >inside; until [ -e release ]; do sleep 0.02; done' 2>inner.log
+  inner=$!
+  eventually test -s inside
+  lose
+  PATIENCE=10 eventually gone "$(cat inside)"
+  ends_with 75 "$outer"
+  wait "$inner" || true
+}
+
+# in_hiding ARG...: where /proc hides what may not be traced, and zkflock may trace its own alone.
+in_hiding() {
+  unshare -Urpfm --kill-child bash -c 'mount -t proc -o hidepid=4 none /proc &&
+    setpriv --bounding-set=-all --inh-caps=-all "$@"' bash "$@"
+}
+
+@test "a /proc that hides processes: what it hides is signalled and killed all the same" {
+  cat >hide <<'END'
+import ctypes, os, signal, subprocess, sys, time
+name, below = sys.argv[1:]
+signal.signal(signal.SIGTERM, lambda number, frame: open(name + ".told", "w").close())
+ctypes.CDLL(None).prctl(4, 0) # PR_SET_DUMPABLE: nobody may trace it
+if below == "seen":
+    subprocess.Popen(["sh", "seen", name + ".below"])
+elif os.fork() == 0:
+    name += ".below"
+open(name, "w").close()
+while True:
+    time.sleep(1000)
+END
+  echo 'trap "touch $1.told" TERM; touch $1; while :; do sleep 0.02; done' >seen
+  in_hiding zkflock -v --lease 4 "$LOCK" sh -c 'trap "" TERM
+    python3 hide one seen & setsid python3 hide two unseen & wait; wait' 2>log 3>&- 4>&- &
+  eventually test -e one -a -e one.below -a -e two -a -e two.below
+  lose
+  eventually contains log "nothing of sh is left"
+  ends_with 75 $!
+  assert_exist one.told
+  assert_exist two.told
+  assert_exist one.below.told
+}
+
+@test "12,000 processes are killed within the margin of the default lease" {
+  "${CC:-cc}" -O2 -o crowd-command "$TESTS_DIR/tools/crowd.c"
+  background -v "$LOCK" ./crowd-command 12000 2>log
+  eventually test -e crowd
+  lose
+  ends_with 75 $!
+  run -0 cat log
+  assert_output --partial "./crowd-command was sent SIGTERM, then killed"
+  assert_line --regexp "nothing of ./crowd-command is left, [0-9.]+ s before the lease ended"
+}
