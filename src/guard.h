@@ -69,8 +69,9 @@ enum guard_report {
     GUARD_EXITED,      /* number: the command's wait status; its descendants may live */
     GUARD_EXTENDED,    /* lease_end: the end that the guard keeps now */
     GUARD_LEASE_OVER,  /* the lease ended without an extension; what --on-lost says is done */
+    GUARD_REFUSED,     /* GO came when the lease was as good as over: nothing was started */
     GUARD_CHILDLESS,   /* where the whole tree counts: nothing that the command started is left */
-    GUARD_EMPTY,       /* after an end: nothing is left; number: KILL had to be used */
+    GUARD_EMPTY,       /* after an end: nothing is left, since when; number: KILL had to be used */
 };
 
 /* Room for a znode's path and its end. */
@@ -80,6 +81,7 @@ struct guard_message {
     int32_t type;
     int32_t number;
     int64_t lease_end;            /* GO, EXTEND, and all reports: see clock.h */
+    int64_t when;                 /* all reports: when it was told; see clock.h */
     struct lease lease;           /* GO */
     int64_t token;                /* GO */
     uint64_t started;             /* KEEP */

@@ -120,8 +120,7 @@ void guard_start_command(struct guard_state *guard, const struct guard_message *
     /* The keeper may have been stopped between its proof and this message. */
     if (clock_now() >= guard_first_signal_time(guard)) {
         guard->state = ENDED;
-        guard_tell(guard, GUARD_LEASE_OVER, 0);
-        guard_tell(guard, GUARD_EMPTY, 0);
+        guard_tell(guard, GUARD_REFUSED, 0);
         return;
     }
     guard_set_timer(guard, guard_first_signal_time(guard));

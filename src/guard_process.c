@@ -8,14 +8,16 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "guard_state.h"
 #include "hold.h"
+#include "title.h"
 #include "tree.h"
 
-/* Not "zkflock": killall(1) and pkill(1) must not take keeper and guard at once. */
+/* Not "zkflock", see title.h: keeper and guard must not be killed at once. */
 #define GUARD_NAME "lock-guard"
 
 /* How long to try to give a dead keeper's place back; then its session has to expire. */
@@ -23,8 +25,10 @@
 
 void guard_tell(const struct guard_state *guard, enum guard_report type, int number)
 {
-    const struct guard_message message = {
-        .type = (int32_t)type, .number = number, .lease_end = guard->lease_end};
+    const struct guard_message message = {.type = (int32_t)type,
+                                          .number = number,
+                                          .lease_end = guard->lease_end,
+                                          .when = clock_now()};
     ssize_t sent = send(guard->link, &message, offsetof(struct guard_message, node), MSG_NOSIGNAL);
 
     (void)sent; /* a keeper that is dead is noticed by the link */
@@ -67,11 +71,20 @@ bool guard_is_guarding(const struct guard_state *guard)
 
 /* ---- the keeper ---- */
 
+/* As pkill(1) does by a pattern that finds both: what the command has started is left over, then.
+ */
+static bool was_killed_with_keeper(const struct guard_state *guard)
+{
+    return guard->state == EXITED && WIFSIGNALED(guard->exit_status) &&
+           WTERMSIG(guard->exit_status) == SIGKILL;
+}
+
 static void link_closed(struct guard_state *guard)
 {
     close(guard->link);
     guard->link = -1;
-    if (guard->state == READY || guard->state == EXITED || guard->state == ENDED)
+    if (guard->state == READY || guard->state == ENDED ||
+        (guard->state == EXITED && !was_killed_with_keeper(guard)))
         guard_settle(guard);
     if (guard->state != KILLING)
         guard_kill_tree(guard);
@@ -188,7 +201,7 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
     struct guard_state guard = {.link = link, .exec_fd = -1, .caller_fd = -1, .mandate = mandate};
 
     setpgid(0, 0);
-    prctl(PR_SET_NAME, GUARD_NAME);
+    title_set(GUARD_NAME);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     open_descriptors(&guard);
     tree_reserve();

@@ -17,6 +17,7 @@
  *   ENDING, KILLING -> ENDED    waitpid() says ECHILD: nothing is left
  *   READY, EXITED, ENDED -> gone   DISMISS; what the command left behind lives on
  *                        -> gone   the keeper died: its place is given back  [guard_settle]
+ *   EXITED   -> KILLING    the keeper died, and the command by KILL: both were hit by one pattern
  *
  * What holds: in RUNNING the timer is set to the first signal's time; what has been left is never
  * RUNNING again, whatever the keeper says; the process group is the guard's own, so that what a

@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "reentry_wire.h"
+#include "tree.h"
 #include "xalloc.h"
 
 /* A hold for a process, which may have several. */

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "guard.h"
 #include "hold.h"
 #include "log.h"
+#include "title.h"
 #include "xalloc.h"
 
 /* Not "zkflock", for the same reason as the guard's. */
@@ -150,7 +150,7 @@ static _Noreturn void runner_process(struct hook *hook, int link, const char *lo
     struct message message;
 
     setpgid(0, 0);
-    prctl(PR_SET_NAME, RUNNER_NAME);
+    title_set(RUNNER_NAME);
     arrange_descriptors(link);
     if (hook->command.hold)
         hold_drop_output();

@@ -158,11 +158,17 @@ static void take_report(struct keeper *keeper, const struct guard_message *repor
         keeper->lease_over = true;
         keeper->guarded_until = report->lease_end;
         break;
+    case GUARD_REFUSED:
+        keeper->lease_over = keeper->refused = keeper->tree_empty = true;
+        keeper->guarded_until = report->lease_end;
+        keeper->empty_at = report->when;
+        break;
     case GUARD_CHILDLESS:
         keeper->childless = true;
         break;
     case GUARD_EMPTY:
         keeper->tree_empty = true;
+        keeper->empty_at = report->when;
         keeper->kill_needed = report->number != 0;
         break;
     }

@@ -9,11 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "clock.h"
 #include "log.h"
 #include "signals.h"
+#include "tree.h"
 #include "xalloc.h"
 
 static int64_t last_proof(const struct keeper *keeper)
@@ -71,7 +73,9 @@ static void say_what_was_done(const struct keeper *keeper, char *text, size_t si
     char name[SIGNALS_NAME_SIZE];
     const char *signal = signals_name(keeper->options->signal, name);
 
-    if (keeper->options->on_lost == LEASE_WARN)
+    if (keeper->refused)
+        snprintf(text, size, "%s was not started", command);
+    else if (keeper->options->on_lost == LEASE_WARN)
         snprintf(text, size, "%s goes on without it (--on-lost warn)", command);
     else if (keeper->kill_needed)
         snprintf(text, size, "%s was sent %s, then killed", command, signal);
@@ -99,4 +103,23 @@ void keeper_say_lost(struct keeper *keeper, bool gone)
     keeper_tell_lost(keeper, reason, proof, text);
     free(text);
     hook_tell(keeper->hook, HOOK_LOST);
+}
+
+bool keeper_say_survivor(const struct keeper *keeper, bool lease_over)
+{
+    pid_t pid = tree_survivor();
+    char path[32];
+    struct stat st;
+    char owner[32] = "another user";
+
+    if (pid == 0)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    if (stat(path, &st) == 0)
+        snprintf(owner, sizeof(owner), "uid %u", (unsigned int)st.st_uid);
+    log_error("process %d (%s), which %s has started, cannot be killed: %s %s", (int)pid, owner,
+              keeper->command->argv[0], keeper->options->lock,
+              lease_over ? "may have its next holder now, at the same time"
+                         : "is not given back before it has ended");
+    return true;
 }

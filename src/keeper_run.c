@@ -43,6 +43,7 @@ struct run {
     bool by_keeper; /* this process ends the tree */
     int64_t next_kill;
     unsigned int kill_round;
+    bool told_survivor;
 };
 
 /* ---- proofs ---- */
@@ -136,6 +137,12 @@ static int64_t guard_late(const struct keeper *keeper)
     return keeper->guarded_until - keeper->lease.margin / 2;
 }
 
+/* Had there been no proof since the end was begun. */
+static int64_t lease_would_end(const struct keeper *keeper)
+{
+    return clock_earlier(keeper_lease_end(keeper), keeper->lost_at + keeper->lease.length);
+}
+
 static void go_on_ending(struct run *run)
 {
     struct keeper *keeper = run->keeper;
@@ -152,6 +159,9 @@ static void go_on_ending(struct run *run)
     keeper->kill_needed = true;
     /* The guard, and the hook runner, are members of the tree. */
     keeper->tree_empty = tree_kill(&no_child);
+    keeper->empty_at = clock_now();
+    if (!keeper->tree_empty && !run->told_survivor && now >= lease_would_end(keeper))
+        run->told_survivor = keeper_say_survivor(keeper, now >= keeper_lease_end(keeper));
 }
 
 /* ---- what is said of it ---- */
@@ -160,8 +170,10 @@ static void go_on_ending(struct run *run)
 static void say_when_empty(const struct keeper *keeper)
 {
     char span[CLOCK_FORMAT_SIZE];
-    int64_t left = keeper_lease_end(keeper) - clock_now();
+    int64_t left = keeper_lease_end(keeper) - keeper->empty_at;
 
+    if (keeper->refused)
+        return;
     if (left < 0)
         log_error("nothing of %s is left, but only %s after the lease ended: it may have run at "
                   "the same time as the next holder of %s",

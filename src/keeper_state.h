@@ -92,8 +92,10 @@ struct keeper {
     int wait_status;
     int exec_error;
     bool lease_over;
-    bool childless;  /* --tree: what the command started has ended; others may use the lock */
-    bool tree_empty; /* after an end, and of those others too */
+    bool refused;     /* it was too late to start it */
+    bool childless;   /* --tree: what the command started has ended; others may use the lock */
+    bool tree_empty;  /* after an end, and of those others too */
+    int64_t empty_at; /* when that came true */
     bool kill_needed;
     int64_t guarded_until; /* the lease's end as the guard has confirmed it */
 
@@ -184,12 +186,18 @@ void keeper_tell_lost_early(struct keeper *keeper, const char *reason, const cha
 
 /*
  * What was due then is done only now, or not at all: zkflock stood still since, or a part of it. To
- * be called whether or not it is late.  In keeper_lost.c, as is the next.
+ * be called whether or not it is late.  In keeper_lost.c, as are the next two.
  */
 void keeper_note_delay(struct keeper *keeper, int64_t due);
 
 /* The command was ended, or goes on, without its lock: the znode is gone, or the lease is over. */
 void keeper_say_lost(struct keeper *keeper, bool gone);
+
+/*
+ * Something of the command lives on though it was sent KILL, maybe past the lease: says which
+ * process.  Returns false if there is none any more.
+ */
+bool keeper_say_survivor(const struct keeper *keeper, bool lease_over);
 
 /*
  * Tells if a proof of life is late, and when one is answered again; to be called at that time, and

@@ -26,6 +26,7 @@
 #include "log.h"
 #include "options.h"
 #include "remove.h"
+#include "title.h"
 #include "unlock.h"
 
 /*
@@ -157,7 +158,7 @@ int main(int argc, char **argv)
 
     if (has_rights_of_others())
         return EXITCODE_NOPERM;
-    status = options_parse(&options, argc, argv, &done);
+    status = options_parse(&options, argc, title_init(argc, argv), &done);
     if (status == 0 && !done)
         status = act(&options);
     else if (status && options.hold_export)

@@ -97,3 +97,95 @@ END
   assert_output --partial "./crowd-command was sent SIGTERM, then killed"
   assert_line --regexp "nothing of ./crowd-command is left, [0-9.]+ s before the lease ended"
 }
+
+# survives_pkill PATTERN_OPTION...: what kills zkflock and the command by a pattern leaves a guard, which
+# ends the rest and gives the lock back.
+survives_pkill() {
+  rm -f daemon
+  background --session-timeout 20 --hook true "$LOCK" ./"$name-job" 2>log
+  holder=$!
+  eventually test -s daemon
+  pkill -KILL --session "$holder" "$@"
+  eventually gone "$(cat daemon)"
+  # Long before the session would have expired.
+  PATIENCE=10 eventually zkflock -n -q "$LOCK" true
+  wait "$holder" || true
+  run -0 zk "$ONE" stat "$LOCK"
+  read -r version cversion _ <<<"$output"
+  assert_equal "$cversion" "$((2 * version))"
+}
+
+@test "pkill -9 -f by the command's or the lock's name leaves nothing of the tree" {
+  name=n$$-$RANDOM
+  LOCK=$LOCK/$name-lock
+  echo 'setsid -f sh -c "echo \$\$ >daemon; exec sleep 1000"; sleep 1000; :' >"$name-job"
+  chmod +x "$name-job"
+  sed -i '1i #!/bin/sh' "$name-job"
+  survives_pkill -f "$name-job"
+  survives_pkill -f "$name"
+  survives_pkill -f zkflock
+  survives_pkill zkflock
+}
+
+@test "guard and hook runner show no word of the command line, nor their environment" {
+  background --hook true "$LOCK" sh -c 'echo >ready; exec sleep 1000 # a-word'
+  keeper=$!
+  eventually test -s ready
+  for name in lock-guard lock-hook; do
+    assert_equal "$(tr -d '\0' <"/proc/$(children "$keeper" $name)/cmdline")" "$name"
+  done
+  assert_equal "$(tr '\0' ' ' <"/proc/$keeper/cmdline")" "zkflock --hook true $LOCK sh -c echo >ready; exec sleep 1000 # a-word "
+  kill -TERM "$keeper"
+  ends_with 143 "$keeper"
+}
+
+@test "terminal: pkill -9 -f by the command's name leaves nothing of the tree" {
+  name=n$$-$RANDOM
+  echo 'setsid -f sh -c "echo \$\$ >daemon; exec sleep 1000"; sleep 1000; :' >"$name-job"
+  echo "zkflock $LOCK sh $name-job" >line # the person's own command line has no such word
+  terminal 'send=. ./line\n' file=daemon file=killed 'send=echo d""one\n' expect=done >session 2>&1 3>&- 4>&- &
+  person=$!
+  eventually test -s daemon
+  pkill -KILL -f "$name-job"
+  touch killed
+  ends_with 0 "$person"
+  eventually gone "$(cat daemon)"
+  zk "$ONE" await-count "$LOCK" 0
+  run -0 timeout 10 zkflock -n "$LOCK" true
+}
+
+@test "a process that cannot be killed is named when the lease has ended" {
+  # As sudo does: it becomes root's for good, and zkflock is not.
+  cat >become.c <<'END'
+#include <signal.h>
+#include <unistd.h>
+int main(void)
+{
+    signal(SIGTERM, SIG_IGN);
+    if (setuid(0) < 0 || creat("became", 0600) < 0)
+        return 1;
+    while (access("release", F_OK) < 0)
+        usleep(20000);
+    return 0;
+}
+END
+  sed -i '1i #include <fcntl.h>' become.c
+  place=$(mktemp -d)
+  "${CC:-cc}" -O2 -o "$place/become" become.c
+  cp "$ZKFLOCK_BUILD/zkflock" "$place"
+  chmod 4755 "$place/become"
+  chmod 777 "$place"
+  cd "$place" || return 1
+  setsid setpriv --reuid 65534 --clear-groups ./zkflock -v --lease 4 "$LOCK" sh -c \
+    './become & wait; wait' 2>"$BATS_TEST_TMPDIR/log" 3>&- 4>&- &
+  keeper=$!
+  eventually test -e became
+  pid=$(pgrep -x become --session "$keeper")
+  lose
+  eventually contains "$BATS_TEST_TMPDIR/log" "process $pid (uid 0), which sh has started, cannot be killed: $LOCK may have its next holder now, at the same time"
+  touch release
+  ends_with 75 "$keeper"
+  assert_equal "$(grep -c "cannot be killed" "$BATS_TEST_TMPDIR/log")" 1
+  assert grep "nothing of sh is left, but only .* after the lease ended" "$BATS_TEST_TMPDIR/log"
+  rm -r "$place"
+}

@@ -139,9 +139,32 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   eventually test -s command
   kill -STOP "$keeper"
   tree_is_dead
+  sleep 2 # past the end of the lease
   # The kernel continues a stopped process whose group has lost its last other parent.
   kill -CONT "$keeper" || true
   ends_with 75 "$keeper"
+  # By the guard's clock; the keeper hears of it late.
+  assert grep -q "nothing of ./stubborn is left, .* before the lease ended" log
+}
+
+@test "the lease is over before the command could start: it is not started, and that is told" {
+  zkflock --lease 4 "$LOCK" true
+  hold "$LOCK" release
+  wait_in_line log --session-timeout 20 "$LOCK" touch ran
+  guard=$(children "$waiter" lock-guard)
+  kill -STOP "$guard"
+  touch release
+  eventually contains log "holding"
+  kill -STOP "$waiter"
+  sleep 4.5 # the standstill itself
+  kill -CONT "$guard"
+  eventually in_state "$guard" S
+  kill -CONT "$waiter"
+  ends_with 75 "$waiter"
+  wait "$holder"
+  assert_not_exist ran
+  assert grep -q "lost $LOCK: .*; touch was not started" log
+  refute grep -q "nothing of touch is left" log
 }
 
 @test "the guard is killed: the keeper kills the tree and gives the lock back, 70" {

@@ -1,0 +1,35 @@
+#include "title.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "xalloc.h"
+
+/* What the kernel shows as the command line: the memory of the arguments, one behind the other. */
+static char *shown;
+static size_t shown_size;
+
+/* argv as it is used; only here so that it counts as in use. */
+static char **copy;
+
+char **title_init(int argc, char **argv)
+{
+    copy = xcalloc((size_t)argc + 1, sizeof(copy[0]));
+    shown = argv[0];
+    for (int i = 0; i < argc; i++) {
+        copy[i] = xstrdup(argv[i]);
+        if (argv[i] == shown + shown_size)
+            shown_size += strlen(argv[i]) + 1;
+    }
+    return copy;
+}
+
+void title_set(const char *name)
+{
+    prctl(PR_SET_NAME, name);
+    if (shown_size == 0)
+        return;
+    /* The last byte stays 0: else the kernel goes on into the environment. */
+    memset(shown, 0, shown_size);
+    strncpy(shown, name, shown_size - 1);
+}
