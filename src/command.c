@@ -75,7 +75,8 @@ static int execute(const struct command *command, pid_t parent)
     const struct command_inheritance *inherited = &command->inherited;
 
     /* Fails if the caller's process group has died; then so will this process. */
-    setpgid(0, inherited->process_group);
+    if (inherited->process_group || inherited->leads_group)
+        setpgid(0, inherited->leads_group ? 0 : inherited->process_group);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         return errno;
     if (getppid() != parent)

@@ -13,8 +13,9 @@
 /* What of the caller's state zkflock changes for itself and the command gets back. */
 struct command_inheritance {
     sigset_t mask;
-    bool ignores_child; /* SIGCHLD was ignored */
-    pid_t process_group;
+    bool ignores_child;  /* SIGCHLD was ignored */
+    pid_t process_group; /* 0: it comes from another pid namespace and has no number in this one */
+    bool leads_group;    /* instead, it is to lead one of its own */
 };
 
 struct command {

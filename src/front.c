@@ -1,7 +1,6 @@
 #include "front.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
 #include <sys/prctl.h>
@@ -11,6 +10,7 @@
 
 #include "exitcode.h"
 #include "log.h"
+#include "process.h"
 
 /*
  * From the keeper: GUARD's number is a pid, STOP's a signal, END's and RELEASE's a status.  SIGNAL
@@ -133,18 +133,17 @@ static _Noreturn void serve(struct front_process *process)
 
 /* ---- for the keeper ---- */
 
+/* Asked of the kernel: /dev/tty may be missing, in a container or a chroot. */
 static bool has_terminal(void)
 {
-    int tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    struct process self;
 
-    if (tty < 0)
-        return false;
-    close(tty);
-    return true;
+    return process_read(getpid(), &self) && self.terminal != 0;
 }
 
 /* Returns in the child, or -1 with errno. */
-static int split(struct front *front, bool detached, front_last_words *last_words)
+static int split(struct front *front, const struct command_inheritance *inherited, bool detached,
+                 front_last_words *last_words)
 {
     struct front_process process = {
         .signal_fd = front->signal_fd, .status = -1, .last_words = last_words};
@@ -163,9 +162,11 @@ static int split(struct front *front, bool detached, front_last_words *last_word
         serve(&process);
     }
     close(ends[0]);
+    /* Were the front killed while both are stopped, nobody else would continue this process. */
+    prctl(PR_SET_PDEATHSIG, SIGCONT);
     if (detached)
         setsid();
-    else
+    else if (inherited->process_group) /* as for the guard, which is to find it */
         setpgid(0, 0);
     front->link = ends[1];
     front->separate = true;
@@ -179,7 +180,7 @@ int front_start(struct front *front, struct command_inheritance *inherited, bool
     inherited->process_group = getpgrp();
     front->signal_fd = signals_block(&inherited->mask, &inherited->ignores_child);
     if (front->signal_fd < 0 ||
-        ((detached || has_terminal()) && split(front, detached, last_words) < 0))
+        ((detached || has_terminal()) && split(front, inherited, detached, last_words) < 0))
         return -1;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     return 0;

@@ -14,24 +14,26 @@
 #include "guard_state.h"
 #include "tree.h"
 
-static void add_to_held(const char *name)
+static int add_to_held(const char *name)
 {
     char *all = reentry_held_with(name);
+    int failed = setenv(REENTRY_VARIABLE, all, 1);
 
-    setenv(REENTRY_VARIABLE, all, 1);
     free(all);
+    return failed;
 }
 
-static void export_lock(const struct guard_state *guard, const struct guard_message *go)
+/* Returns 0, or errno: a command must not take another lock's token for its own. */
+static int export_lock(const struct guard_state *guard, const struct guard_message *go)
 {
     char token[24];
 
     snprintf(token, sizeof(token), "%" PRId64, go->token);
-    setenv("ZKFLOCK_LOCK", guard->mandate->lock_path, 1);
-    setenv("ZKFLOCK_NODE", go->node, 1);
-    setenv("ZKFLOCK_TOKEN", token, 1);
-    if (go->held[0])
-        add_to_held(go->held);
+    if (setenv("ZKFLOCK_LOCK", guard->mandate->lock_path, 1) < 0 ||
+        setenv("ZKFLOCK_NODE", go->node, 1) < 0 || setenv("ZKFLOCK_TOKEN", token, 1) < 0 ||
+        (go->held[0] && add_to_held(go->held) < 0))
+        return errno;
+    return 0;
 }
 
 /* The other end closes, or with it the guard. */
@@ -71,7 +73,8 @@ static int spawn(struct guard_state *guard)
         close(leaving[1]);
         return error;
     }
-    setpgid(0, command->inherited.process_group);
+    if (command->inherited.process_group)
+        setpgid(0, command->inherited.process_group);
     guard->pid = fork();
     if (guard->pid == 0) {
         close(leaving[1]);
@@ -130,8 +133,9 @@ void guard_start_command(struct guard_state *guard, const struct guard_message *
         guard_tell(guard, GUARD_STARTED, 0);
         return;
     }
-    export_lock(guard, go);
-    error = spawn(guard);
+    error = export_lock(guard, go);
+    if (!error)
+        error = spawn(guard);
     if (error)
         not_started(guard, error);
 }

@@ -200,7 +200,9 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
 {
     struct guard_state guard = {.link = link, .exec_fd = -1, .caller_fd = -1, .mandate = mandate};
 
-    setpgid(0, 0);
+    /* A group without a number cannot be joined again: it is not left before the command starts. */
+    if (mandate->caller || mandate->command->inherited.process_group)
+        setpgid(0, 0);
     title_set(GUARD_NAME);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     open_descriptors(&guard);

@@ -177,7 +177,7 @@ int hook_start(struct hook *hook, const struct command *command, const char *loc
         return 0;
     hook->command.inherited = command->inherited;
     hook->command.hold = command->hold;
-    hook->command.inherited.process_group = 0; /* one of its own */
+    hook->command.inherited.leads_group = true;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return -1;
     hook->pid = fork();

@@ -252,3 +252,36 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
   read -r version cversion children _ < <(zk "$ONE" stat "$LOCK")
   assert_equal "$(((cversion + children) / 2 - children))" "$version"
 }
+
+@test "terminal: in a pid namespace that was entered from outside the command may read from it" {
+  terminal 'send=unshare -Urpf --mount-proc zkflock '"$LOCK"' sh -c "read -r x; echo got \$x"\n' 'send=hello\n' \
+    'expect=got hello'
+}
+
+@test "terminal: without /dev/tty Ctrl-Z stops the job, fg goes on with it" {
+  echo 'mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3 && exec "$@"' >without
+  terminal "send=unshare -m sh without bash --norc --noprofile --noediting -i\n" \
+    "send=zkflock $LOCK sh -c '$waits'; echo status \$?\n" \
+    file=ready key=z expect=Stopped 'send=jobs\n' expect=Stopped \
+    'send=(echo >go) & fg %1; echo after $?\n' 'expect=after 6' 'send=exit\n'
+}
+
+@test "terminal: a --hold that was stopped while it waited goes on when its front is killed" {
+  hold "$LOCK" release
+  terminal "send=zkflock -v --hold $LOCK\n" 'expect=waiting for' key=z expect=Stopped file=killed \
+    touch=looked 'expect= ' >session 2>&1 3>&- 4>&- &
+  person=$!
+  stopped() {
+    for front in $(marked_processes); do
+      keeper=$(children "$front" zkflock)
+      [ -z "$keeper" ] || { in_state "$front" T && in_state "$keeper" T && return; }
+    done
+    return 1
+  }
+  eventually stopped
+  kill -KILL "$front"
+  eventually gone "$keeper"
+  zk "$ONE" await-count "$LOCK" 1
+  touch killed release
+  wait "$person" "$holder" || true
+}
