@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
@@ -163,7 +164,7 @@ static void tell_exit(struct guard_state *guard)
 static void command_changed(struct guard_state *guard, int status)
 {
     if (WIFSTOPPED(status)) {
-        guard_tell(guard, GUARD_STOPPED, WSTOPSIG(status));
+        guard_tell(guard, GUARD_STOPPED, guard->stopped ? SIGTSTP : WSTOPSIG(status));
     } else if (WIFEXITED(status) || WIFSIGNALED(status)) {
         if (guard->exec_fd >= 0)
             guard_exec_settled(guard);

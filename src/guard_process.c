@@ -108,6 +108,32 @@ static void ask_to_end(const struct guard_state *guard, int signal)
     }
 }
 
+/* Whether the command has left the process group that it was started in. */
+static bool is_outside(const struct guard_state *guard)
+{
+    return getpgid(guard->pid) != guard->mandate->command->inherited.process_group;
+}
+
+/*
+ * A command in a group of its own is not stopped by what stops others: no parent of the group is in
+ * another one of its session, and the kernel does not stop a group that nobody could continue. This
+ * process continues it, with all of the group.
+ */
+static void signal_command(struct guard_state *guard, int number)
+{
+    pid_t pid = guard->pid;
+
+    if (number == SIGTSTP && is_outside(guard)) {
+        guard->stopped = getpgid(pid) == pid ? -pid : pid;
+        kill(guard->stopped, SIGSTOP);
+    } else if (number == SIGCONT && guard->stopped) {
+        kill(guard->stopped, SIGCONT);
+        guard->stopped = 0;
+    } else {
+        kill(pid, number);
+    }
+}
+
 static void obey(struct guard_state *guard, const struct guard_message *order)
 {
     switch ((enum guard_order)order->type) {
@@ -126,15 +152,14 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
         break;
     case GUARD_SIGNAL:
         if (guard->pid > 0)
-            kill(guard->pid, order->number);
+            signal_command(guard, order->number);
         else if (guard->state == LINGERING)
             tree_signal(order->number, 0);
         break;
     case GUARD_SIGNAL_OUTSIDE:
         /* timeout(1), for one, leaves the group that it was started in. */
-        if (guard->pid > 0 &&
-            getpgid(guard->pid) != guard->mandate->command->inherited.process_group)
-            kill(guard->pid, order->number);
+        if (guard->pid > 0 && is_outside(guard))
+            signal_command(guard, order->number);
         break;
     case GUARD_ASK:
         ask_to_end(guard, order->number);

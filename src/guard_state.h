@@ -46,7 +46,8 @@ struct guard_state {
     const struct guard_mandate *mandate;
 
     enum state state;
-    pid_t pid; /* the command's; 0 when it is reaped */
+    pid_t pid;     /* the command's; 0 when it is reaped */
+    pid_t stopped; /* what was stopped on behalf of the terminal, as kill(2) takes it; 0: nothing */
     int64_t lease_end;
     struct lease lease;
     int exit_status;         /* the command's wait status */

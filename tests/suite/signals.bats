@@ -285,3 +285,15 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
   touch killed release
   wait "$person" "$holder" || true
 }
+
+@test "terminal: Ctrl-Z stops a command that has left the process group, with its own, fg goes on" {
+  terminal "send=zkflock $LOCK timeout 100 sh -c 'echo \$\$ >pid; $waits'; echo status \$?\n" \
+    file=ready key=z expect=Stopped touch=stopped file=looked 'send=jobs\n' expect=Stopped \
+    'send=(echo >go) & fg %1; echo after $?\n' 'expect=after 6' >session 2>&1 3>&- 4>&- &
+  person=$!
+  eventually test -e stopped
+  eventually in_state "$(cat pid)" T
+  touch looked
+  ends_with 0 "$person" || cat session
+  grep -q 'after 6' session
+}
