@@ -14,15 +14,19 @@
 
 /*
  * From the keeper: GUARD's number is a pid, STOP's a signal, END's and RELEASE's a status.  SIGNAL
- * is to it.
+ * is to it, as is the answer to FORSAKE.
  */
 enum message_type {
     MESSAGE_SIGNAL,
     MESSAGE_GUARD,
     MESSAGE_STOP,
+    MESSAGE_FORSAKE,
     MESSAGE_END,
     MESSAGE_RELEASE,
 };
+
+/* A front that is stopped does not answer. */
+enum { FORSAKE_PATIENCE_MS = 1000 };
 
 struct message {
     int32_t type;
@@ -93,6 +97,9 @@ static void hear_keeper(struct front_process *process)
         process->status = message.number;
     } else if (message.type == MESSAGE_GUARD) {
         process->guard = message.number;
+    } else if (message.type == MESSAGE_FORSAKE) {
+        prctl(PR_SET_CHILD_SUBREAPER, 0);
+        say(process->link, MESSAGE_FORSAKE, 0, false);
     } else if (message.type == MESSAGE_STOP) {
         /* The keeper stops itself, so that it gets no lock in between. */
         if (message.flag)
@@ -243,6 +250,20 @@ void front_stop(const struct front *front, int number, bool keeper_too)
     } else if (keeper_too) {
         signals_stop_self(number);
     }
+}
+
+void front_forsake(const struct front *front)
+{
+    struct pollfd link = {.fd = front->link, .events = POLLIN};
+    struct message answer = {.type = MESSAGE_SIGNAL};
+
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    if (front->link < 0)
+        return;
+    say(front->link, MESSAGE_FORSAKE, 0, false);
+    while (answer.type != MESSAGE_FORSAKE && poll(&link, 1, FORSAKE_PATIENCE_MS) == 1)
+        if (recv(front->link, &answer, sizeof(answer), 0) != sizeof(answer))
+            return;
 }
 
 void front_release(struct front *front, int status)

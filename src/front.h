@@ -4,6 +4,7 @@
  *     front_start()     returns in the keeper
  *     front_next()      when front_fd() is readable: what has come from the caller's side
  *     front_stop()      the command was stopped by job control: zkflock stops too
+ *     front_forsake()   the guard is about to leave
  *     front_end()       all is done
  *
  * Under a terminal this is a process of its own, the front, which the caller waits for and whose
@@ -57,6 +58,14 @@ void front_introduce(const struct front *front, pid_t guard);
 
 /* Stops zkflock by that signal of job control; the keeper too while it only waits. */
 void front_stop(const struct front *front, int number, bool keeper_too);
+
+/*
+ * The guard is about to leave: what the command left behind becomes a child of neither process.  In
+ * the caller's session a parent in another process group counts as one that could continue it, and
+ * at that one's end the kernel would send HUP and CONT to it if it is stopped.  Signals that come
+ * meanwhile are lost.
+ */
+void front_forsake(const struct front *front);
 
 /*
  * Ends a front's process with that status now, while this one goes on, and from now on hears its

@@ -361,6 +361,7 @@ int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
     *times = times_of(keeper);
     if (is_given_back(keeper))
         hook_tell(keeper->hook, HOOK_RELEASED);
+    front_forsake(keeper->front);
     guard_dismiss(&keeper->guard);
     if (keeper->reentry)
         reentry_unlocked(keeper->reentry, is_given_back(keeper));

@@ -297,3 +297,77 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
   ends_with 0 "$person" || cat session
   grep -q 'after 6' session
 }
+
+# What a command leaves behind: in a process group of its own, and stopped.
+leaver() {
+  cat >leaver <<'END'
+#!/usr/bin/python3
+import os, signal, time
+def note(number, frame):
+    with open("told", "a") as f:
+        f.write(signal.Signals(number).name + "\n")
+if os.fork() == 0:
+    os.setpgid(0, 0)
+    if os.fork() == 0:
+        signal.signal(signal.SIGHUP, note)
+        signal.signal(signal.SIGCONT, note)
+        while os.getppid() == os.getpgrp(): # until it is an orphan
+            time.sleep(0.02)
+        with open("left.new", "w") as f:
+            f.write(str(os.getpid()))
+        os.rename("left.new", "left")
+        while not os.path.exists("release"):
+            time.sleep(0.02)
+    os._exit(0)
+os.wait()
+while not os.path.exists("stopped"):
+    time.sleep(0.02)
+END
+  chmod +x leaver
+}
+
+leave_stopped() { # stops what is left behind, and has the command end
+  eventually test -s left
+  kill -STOP "$(cat left)"
+  eventually in_state "$(cat left)" T
+  touch stopped
+}
+
+still_stopped() { # it has been told nothing, and ends
+  assert in_state "$(cat left)" T
+  touch release
+  kill -CONT "$(cat left)"
+  eventually gone "$(cat left)"
+  refute grep -s HUP told
+}
+
+@test "what the command leaves behind stopped stays so when zkflock ends" {
+  leaver
+  background "$LOCK" ./leaver
+  keeper=$!
+  leave_stopped
+  ends_with 0 "$keeper"
+  still_stopped
+}
+
+@test "terminal: what the command leaves behind stopped stays so when zkflock and the shell end" {
+  leaver
+  terminal "send=zkflock $LOCK ./leaver; echo status \$?\n" 'expect=status 0' >session 2>&1 3>&- 4>&- &
+  person=$!
+  leave_stopped
+  ends_with 0 "$person"
+  still_stopped
+}
+
+@test "terminal: what the command leaves behind stopped stays so when the terminal closes" {
+  leaver
+  terminal "send=zkflock $LOCK ./leaver\n" file=left file=stopped hangup >session 2>&1 3>&- 4>&- &
+  person=$!
+  eventually test -s left
+  kill -STOP "$(cat left)"
+  eventually in_state "$(cat left)" T
+  touch stopped
+  wait "$person"
+  zk "$ONE" await-count "$LOCK" 0
+  still_stopped
+}
