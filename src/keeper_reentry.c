@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "log.h"
 #include "plan.h"
 #include "tree.h"
@@ -65,14 +66,34 @@ static bool cannot_be_asked(struct keeper *keeper)
     return keeper_stop(keeper, EXITCODE_USAGE);
 }
 
+/* Hears signals meanwhile; returns whether to go on. */
+static bool ask(struct keeper *keeper, const struct reentry_lock *lock, int64_t deadline,
+                struct reentry_entry *entry, enum reentry_answer *answer)
+{
+    const struct front *front = keeper->front;
+    int wake_fd = front->separate ? front_link_fd(front) : front_signal_fd(front);
+
+    for (;;) {
+        *answer = reentry_ask(lock, keeper->options->servers, wake_fd, deadline, entry);
+        if (*answer != REENTRY_SILENT || clock_now() >= deadline)
+            return true;
+        keeper_hear_front(keeper);
+        if (keeper_cut_short(keeper))
+            return false;
+    }
+}
+
 bool keeper_enter(struct keeper *keeper, int64_t deadline)
 {
     list_wanted(keeper);
     for (size_t i = 0; keeper->options->reentry && i < 1 + keeper->options->with_len; i++) {
         const struct reentry_lock *lock = &keeper->wanted[i];
         struct reentry_entry entry = {.fd = -1};
+        enum reentry_answer answer;
 
-        switch (reentry_ask(lock, keeper->options->servers, deadline, &entry)) {
+        if (!ask(keeper, lock, deadline, &entry, &answer))
+            return false;
+        switch (answer) {
         case REENTRY_UNKNOWN:
         case REENTRY_UNLOCKED:
         case REENTRY_IN_USE:
@@ -131,8 +152,10 @@ static void guard_new_users(struct keeper *keeper)
     struct procid user;
 
     while (reentry_new_user(keeper->reentry, &user)) {
-        if (!tree_descends(user.pid, keeper->guard.pid))
-            tree_add_user(&user);
+        if (!tree_descends(user.pid, keeper->guard.pid) && !tree_add_user(&user)) {
+            reentry_refuse(keeper->reentry, &user);
+            continue;
+        }
         guard_keep(&keeper->guard, &user);
         keeper->guard_keeps = true;
     }

@@ -1,6 +1,7 @@
 #include "reentry.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ struct reentry {
     const struct servers *servers;
     int listener;
     int epoll;
+    int spare; /* a descriptor to look at /proc with when there is none left */
     char name[REENTRY_NAME_SIZE];
     const char *unlockable; /* NULL: nobody may ask for that */
     bool closed;
@@ -54,6 +56,11 @@ void reentry_make_name(char name[REENTRY_RANDOM_SIZE])
         memset(bytes, 0, sizeof(bytes)); /* then bind() finds out whether it is taken */
     for (size_t i = 0; i < sizeof(bytes); i++)
         sprintf(name + 2 * i, "%02x", bytes[i]);
+}
+
+static int open_spare(void)
+{
+    return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 /* guest: NULL for the listener. */
@@ -79,6 +86,7 @@ struct reentry *reentry_offer(const struct reentry_lock *locks, size_t count,
         reentry->listener = wire_listen(reentry->name);
     }
     reentry->epoll = epoll_create1(EPOLL_CLOEXEC);
+    reentry->spare = open_spare();
     if (reentry->listener < 0 || reentry->epoll < 0 || !watch(reentry, reentry->listener, NULL)) {
         int error = errno;
 
@@ -187,12 +195,20 @@ static void take_unlock(struct reentry *reentry, struct guest *guest,
 }
 
 /*
- * Whoever uses the lock has to be seen from here, to be ended if it is lost.  A hold is the
- * business of its own pid namespace: in another one, the numbers of processes mean others.
+ * Finds out who asks.  Returns whether he may: who uses the lock has to be seen from here, to be
+ * ended if it is lost, and a hold is the business of its own pid namespace, since in another one
+ * the numbers of processes mean others.
  */
-static bool may_ask(const struct guest *guest, const struct wire_request *request)
+static bool may_ask(struct reentry *reentry, struct guest *guest,
+                    const struct wire_request *request)
 {
-    return guest->peer.pid > 0 && (!(request->unlock || request->probe) || wire_is_near(guest->fd));
+    bool may;
+
+    close(reentry->spare);
+    may = wire_peer(guest->fd, &guest->peer) && guest->peer.pid > 0 &&
+          (!(request->unlock || request->probe) || wire_is_near(guest->fd));
+    reentry->spare = open_spare();
+    return may;
 }
 
 static void listen_to(struct reentry *reentry, struct guest *guest)
@@ -200,11 +216,11 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
     struct wire_request request = {0};
 
     if (guest->uses || guest->asked || guest->put_off || guest->unlocks ||
-        !wire_read_request(guest->fd, &request) || !wire_peer(guest->fd, &guest->peer)) {
+        !wire_read_request(guest->fd, &request)) {
         see_off(reentry, guest); /* it has hung up, or talks too much */
         return;
     }
-    if (!may_ask(guest, &request)) {
+    if (!may_ask(reentry, guest, &request)) {
         wire_answer(guest->fd, REENTRY_UNKNOWN, "", 0);
         see_off(reentry, guest);
         return;
@@ -298,6 +314,17 @@ bool reentry_new_user(struct reentry *reentry, struct procid *user)
     return false;
 }
 
+void reentry_refuse(struct reentry *reentry, const struct procid *user)
+{
+    for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
+        if (guest->asked && guest->uses && guest->peer.pid == user->pid) {
+            guest->uses = false;
+            guest->verdict = REENTRY_FULL;
+            reentry->users--;
+        }
+    }
+}
+
 void reentry_free(struct reentry *reentry)
 {
     if (!reentry)
@@ -308,6 +335,7 @@ void reentry_free(struct reentry *reentry)
         close(reentry->listener);
     if (reentry->epoll >= 0)
         close(reentry->epoll);
+    close(reentry->spare);
     free(reentry);
 }
 
@@ -316,75 +344,4 @@ char *reentry_held_with(const char *name)
     const char *others = getenv(REENTRY_VARIABLE);
 
     return others && *others ? xasprintf("%s %s", others, name) : xstrdup(name);
-}
-
-/* ---- the inner side ---- */
-
-static enum reentry_answer ask_one(const char *name, const struct reentry_lock *lock,
-                                   const struct servers *servers, int64_t deadline,
-                                   struct reentry_entry *entry)
-{
-    enum reentry_answer answer = REENTRY_UNKNOWN;
-    int fd = wire_connect(name, deadline);
-
-    if (fd < 0)
-        return errno == EAGAIN ? REENTRY_SILENT : REENTRY_UNKNOWN; /* it has ended */
-    if (wire_ask(fd, lock, servers, false))
-        answer = wire_read_answer(fd, deadline, &entry->node, &entry->token);
-    if (answer == REENTRY_ENTERED)
-        entry->fd = fd;
-    else
-        close(fd);
-    return answer;
-}
-
-enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct servers *servers,
-                                int64_t deadline, struct reentry_entry *entry)
-{
-    const char *held = getenv(REENTRY_VARIABLE);
-    enum reentry_answer answer = REENTRY_UNKNOWN;
-
-    while (held && *held && answer == REENTRY_UNKNOWN) {
-        char name[REENTRY_NAME_SIZE];
-        size_t len = strcspn(held, " ");
-
-        if (len > 0 && len < sizeof(name)) {
-            snprintf(name, sizeof(name), "%.*s", (int)len, held);
-            answer = ask_one(name, lock, servers, deadline, entry);
-        }
-        held += len + (held[len] == ' ');
-    }
-    return answer;
-}
-
-struct wanted {
-    const struct reentry_lock *lock;
-    const struct servers *servers;
-    int64_t deadline;
-    int32_t left; /* so many more of its holds leave nothing for others */
-};
-
-static bool is_that(int fd, void *context)
-{
-    struct wanted *wanted = context;
-    enum reentry_answer answer = REENTRY_UNKNOWN;
-    char *node = NULL;
-    int64_t token;
-
-    if (wire_ask(fd, wanted->lock, wanted->servers, true))
-        answer = wire_read_answer(fd, wanted->deadline, &node, &token);
-    free(node);
-    wanted->left -= answer == REENTRY_ENTERED || answer == REENTRY_SHARED;
-    return wanted->left <= 0;
-}
-
-pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *servers,
-                       int64_t deadline)
-{
-    struct wanted wanted = {.lock = lock,
-                            .servers = servers,
-                            .deadline = deadline,
-                            .left = lock->permits > 0 ? lock->permits : 1};
-
-    return holds_find(0, deadline, is_that, &wanted);
 }

@@ -80,6 +80,9 @@ void reentry_close(struct reentry *reentry);
 /* Returns a process that was let in and has no answer yet, each once; false: no more. */
 bool reentry_new_user(struct reentry *reentry, struct procid *user);
 
+/* That one could not be guarded, and is not let in. */
+void reentry_refuse(struct reentry *reentry, const struct procid *user);
+
 /* How many use the locks now. */
 size_t reentry_users(const struct reentry *reentry);
 
@@ -116,8 +119,11 @@ struct reentry_entry {
 pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *servers,
                        int64_t deadline);
 
-/* Asks those in ZKFLOCK_HELD, each until the deadline at the most. */
+/*
+ * Asks those in ZKFLOCK_HELD, until the deadline, or until wake_fd is readable: REENTRY_SILENT
+ * then, and to be asked again.
+ */
 enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct servers *servers,
-                                int64_t deadline, struct reentry_entry *entry);
+                                int wake_fd, int64_t deadline, struct reentry_entry *entry);
 
 #endif

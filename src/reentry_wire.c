@@ -198,14 +198,15 @@ void wire_answer(int fd, enum reentry_answer answer, const char *node, int64_t t
     free(text);
 }
 
-enum reentry_answer wire_read_answer(int fd, int64_t deadline, char **node, int64_t *token)
+enum reentry_answer wire_read_answer(int fd, int wake_fd, int64_t deadline, char **node,
+                                     int64_t *token)
 {
-    struct pollfd pollfd = {.fd = fd, .events = POLLIN};
+    struct pollfd fds[] = {{.fd = fd, .events = POLLIN}, {.fd = wake_fd, .events = POLLIN}};
     char text[WIRE_SIZE];
     int node_at = 0;
     char word[16];
 
-    if (poll(&pollfd, 1, clock_poll_timeout(deadline)) <= 0)
+    if (poll(fds, 2, clock_poll_timeout(deadline)) <= 0 || !fds[0].revents)
         return REENTRY_SILENT;
     if (!receive_text(fd, text))
         return REENTRY_UNKNOWN;

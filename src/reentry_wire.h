@@ -53,7 +53,11 @@ bool wire_ask_unlock(int fd, const char *path, const char *servers);
 bool wire_read_request(int fd, struct wire_request *request);
 void wire_answer(int fd, enum reentry_answer answer, const char *node, int64_t token);
 
-/* Waits until the deadline; *node, to be freed, and *token if entered. */
-enum reentry_answer wire_read_answer(int fd, int64_t deadline, char **node, int64_t *token);
+/*
+ * Waits until the deadline, or until wake_fd, which may be -1, is readable: REENTRY_SILENT then.
+ * *node, to be freed, and *token if entered.
+ */
+enum reentry_answer wire_read_answer(int fd, int wake_fd, int64_t deadline, char **node,
+                                     int64_t *token);
 
 #endif

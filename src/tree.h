@@ -21,12 +21,12 @@ void tree_reserve(void);
 /*
  * From now on the tree has another process and its descendants too, as far as they can be found:
  * once its parent has died a process is nobody's descendant.  pidfd is the outsider's, and stays
- * the caller's; -1: one is opened here.
+ * the caller's; -1: one is opened here.  Returns false if that is not possible.
  */
-void tree_add_outsider(pid_t pid, int pidfd);
+bool tree_add_outsider(pid_t pid, int pidfd);
 
-/* The same for a process that may have ended already, its number another one's. */
-void tree_add_user(const struct procid *user);
+/* The same for a process that may have ended already, its number another one's: false then. */
+bool tree_add_user(const struct procid *user);
 
 /*
  * Nothing of the own session is found among those descendants, in this process and those that it

@@ -45,17 +45,18 @@ void tree_forget_ended(void)
             drop(i - 1);
 }
 
-static void remember(const struct outsider *outsider)
+static bool remember(const struct outsider *outsider)
 {
     struct outsider *longer = reallocarray(outsiders, outsiders_len + 1, sizeof(outsiders[0]));
 
     if (!longer)
-        return;
+        return false;
     outsiders = longer;
     outsiders[outsiders_len++] = *outsider;
+    return true;
 }
 
-void tree_add_outsider(pid_t pid, int pidfd)
+bool tree_add_outsider(pid_t pid, int pidfd)
 {
     struct outsider outsider = {.pid = pid, .pidfd = pidfd, .borrowed = pidfd >= 0};
     struct process process;
@@ -65,8 +66,7 @@ void tree_add_outsider(pid_t pid, int pidfd)
         outsider.pidfd = tree_open_pidfd(pid);
     if (process_read(pid, &process))
         outsider.start = process.start;
-    if (outsider.pidfd >= 0 || outsider.start)
-        remember(&outsider);
+    return (outsider.pidfd >= 0 || outsider.start) && remember(&outsider);
 }
 
 void tree_forget_outsider(pid_t pid)
@@ -76,11 +76,14 @@ void tree_forget_outsider(pid_t pid)
             drop(i - 1);
 }
 
-void tree_add_user(const struct procid *user)
+bool tree_add_user(const struct procid *user)
 {
-    tree_add_outsider(user->pid, -1);
-    if (!procid_is_current(user))
-        tree_forget_outsider(user->pid);
+    if (!tree_add_outsider(user->pid, -1))
+        return false;
+    if (procid_is_current(user))
+        return true;
+    drop(outsiders_len - 1);
+    return false;
 }
 
 static bool spares_session;

@@ -30,7 +30,7 @@ static bool ask(int fd, void *context)
 
     if (!wire_ask_unlock(fd, wanted->path, wanted->servers))
         return false; /* it has just ended */
-    wanted->answer = wire_read_answer(fd, CLOCK_NEVER, &node, &token);
+    wanted->answer = wire_read_answer(fd, -1, CLOCK_NEVER, &node, &token);
     free(node);
     return wanted->answer == REENTRY_UNLOCKED || wanted->answer == REENTRY_IN_USE ||
            wanted->answer == REENTRY_STUCK;

@@ -166,6 +166,53 @@ EOF
   ends_with 0 "$holder"
 }
 
+@test "re-entry: who waits for the answer of an outer zkflock that is stopped hears TERM" {
+  background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.02; done' 2>log
+  holder=$!
+  eventually test -s held
+  kill -STOP "$holder"
+  ZKFLOCK_HELD=$(cat held) background -v "$LOCK" touch ran 2>inner
+  inner=$!
+  waits_at_socket() { [ "$(grep -c "@zkflock-$(cat held)$" /proc/net/unix)" -ge 2 ]; }
+  eventually waits_at_socket
+  kill -TERM "$inner"
+  ends_with 143 "$inner"
+  assert in_state "$holder" T
+  assert_equal "$(grep -c "ended by signal" inner)" 1
+  kill -CONT "$holder"
+  assert_not_exist ran
+  touch end
+  ends_with 0 "$holder"
+}
+
+@test "re-entry: nobody is let in whom no descriptor is left for, to end him by" {
+  cat >ask <<'EOF'
+import os, socket, sys
+crowd = []
+for _ in range(40):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.settimeout(3)
+    s.connect("\0zkflock-" + sys.argv[1])
+    s.send(f"enter 0 0\n{sys.argv[2]}\n{os.environ['ZKFLOCK_SERVERS']}".encode())
+    crowd.append(s)
+os.kill(int(sys.argv[3]), 18)
+def answer(s):
+    try:
+        return (s.recv(1000).split() or [b"closed"])[0].decode()
+    except TimeoutError:
+        return "silent"
+print(*{answer(s) for s in crowd})
+EOF
+  (ulimit -n 64 && exec setsid zkflock "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.02; done' 2>log) 3>&- 4>&- &
+  holder=$!
+  eventually test -s held
+  kill -STOP "$holder"
+  run -0 timeout 60 /usr/bin/python3 ask "$(cat held)" "$LOCK" "$holder"
+  assert_output --partial full
+  touch end
+  ends_with 0 "$holder"
+}
+
 @test "re-entry: one too many is told so" {
   cat >crowd <<'EOF'
 import os, socket, sys

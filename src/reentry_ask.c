@@ -1,0 +1,81 @@
+/*
+ * The inner side of a re-entry, and of a hold.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "holds.h"
+#include "reentry.h"
+#include "reentry_wire.h"
+
+static enum reentry_answer ask_one(const char *name, const struct reentry_lock *lock,
+                                   const struct servers *servers, int wake_fd, int64_t deadline,
+                                   struct reentry_entry *entry)
+{
+    enum reentry_answer answer = REENTRY_UNKNOWN;
+    int fd = wire_connect(name, deadline);
+
+    if (fd < 0)
+        return errno == EAGAIN ? REENTRY_SILENT : REENTRY_UNKNOWN; /* it has ended */
+    if (wire_ask(fd, lock, servers, false))
+        answer = wire_read_answer(fd, wake_fd, deadline, &entry->node, &entry->token);
+    if (answer == REENTRY_ENTERED)
+        entry->fd = fd;
+    else
+        close(fd);
+    return answer;
+}
+
+enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct servers *servers,
+                                int wake_fd, int64_t deadline, struct reentry_entry *entry)
+{
+    const char *held = getenv(REENTRY_VARIABLE);
+    enum reentry_answer answer = REENTRY_UNKNOWN;
+
+    while (held && *held && answer == REENTRY_UNKNOWN) {
+        char name[REENTRY_NAME_SIZE];
+        size_t len = strcspn(held, " ");
+
+        if (len > 0 && len < sizeof(name)) {
+            snprintf(name, sizeof(name), "%.*s", (int)len, held);
+            answer = ask_one(name, lock, servers, wake_fd, deadline, entry);
+        }
+        held += len + (held[len] == ' ');
+    }
+    return answer;
+}
+
+struct wanted {
+    const struct reentry_lock *lock;
+    const struct servers *servers;
+    int64_t deadline;
+    int32_t left; /* so many more of its holds leave nothing for others */
+};
+
+static bool is_that(int fd, void *context)
+{
+    struct wanted *wanted = context;
+    enum reentry_answer answer = REENTRY_UNKNOWN;
+    char *node = NULL;
+    int64_t token;
+
+    if (wire_ask(fd, wanted->lock, wanted->servers, true))
+        answer = wire_read_answer(fd, -1, wanted->deadline, &node, &token);
+    free(node);
+    wanted->left -= answer == REENTRY_ENTERED || answer == REENTRY_SHARED;
+    return wanted->left <= 0;
+}
+
+pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *servers,
+                       int64_t deadline)
+{
+    struct wanted wanted = {.lock = lock,
+                            .servers = servers,
+                            .deadline = deadline,
+                            .left = lock->permits > 0 ? lock->permits : 1};
+
+    return holds_find(0, deadline, is_that, &wanted);
+}
