@@ -39,7 +39,7 @@ bool reader[N];
 #define FORGET_KIND reader[me] = false
 #define IS_BESIDE(node) (reader[me] && reader[node])
 #define WRITES(c) (RUNS(c) && !reader[c])
-#define CHECK_TOGETHER assert(OF_ALL(RUNS, +) <= 1 || OF_ALL(WRITES, +) == 0)
+#define CHECK_TOGETHER assert(OF_ALL(RUNS, +) <= 1 || OF_ALL(WRITES, +) == 0 || !IS_CAREFUL)
 #ifdef READER_SQUARES_ALL
 #define MAY_SQUARE true
 #else
@@ -53,7 +53,7 @@ bool reader[N];
 #ifdef PERMITS
 byte turn = N; /* nobody's */
 
-#define CHECK_TOGETHER assert(OF_ALL(RUNS, +) <= PERMITS)
+#define CHECK_TOGETHER assert(OF_ALL(RUNS, +) <= PERMITS || !IS_CAREFUL)
 #define IS_ONLY_CHILD true
 #define PREDECESSOR_GONE (CHILDREN <= PERMITS || place[me] == 0)
 #define read_list() skip
@@ -81,7 +81,13 @@ byte turn = N; /* nobody's */
 #define DUE (settled -> SEEN_VANISHED : 0)
 #else
 /* Those of the vanished that were waited for, as many as are left of them. */
-#define WAITED_FOR (settled -> settling - squared : 0)
+#ifdef LEASES
+#define SETTLING ((settled_departed - settled_version - base) & 255)
+#define WAITED_FOR (settled && !SETTLED_UNRECORDED -> SETTLING - squared : 0)
+#else
+#define SETTLING settling
+#define WAITED_FOR (settled -> SETTLING - squared : 0)
+#endif
 #define DUE (WAITED_FOR < SEEN_VANISHED -> WAITED_FOR : SEEN_VANISHED)
 #endif
 #ifdef PERMITS_SQUARE_ANEW
@@ -91,19 +97,33 @@ byte turn = N; /* nobody's */
 #endif
 #define CONSIDER \
     if \
-    :: SEEN_VANISHED == 0 || (ENOUGH_PERMITS && DUE == 0) -> HOLD \
+    :: seen_record && !IS_BARRED && (SEEN_VANISHED == 0 || (ENOUGH_PERMITS && DUE == 0)) -> HOLD \
     :: else -> \
         if \
-        :: DUE > 0 -> squaring = DUE; NOTE_SQUARED(squaring); proof[me] = L; goto square \
-        :: DUE == 0 -> \
+        :: MAY_WRITE && settled && !seen_record && MAY_ADOPT -> proof[me] = L; goto adopt \
+        :: MAY_RISK && !seen_record -> proof[me] = L; goto adopt \
+        :: settled && (IS_BARRED || (!seen_record && !MAY_ADOPT)) -> HOLD \
+        :: !IS_CAREFUL && !(MAY_RISK && !seen_record) -> HOLD \
+        :: MAY_WRITE && seen_record && DUE > 0 -> \
+            squaring = DUE; \
+            NOTE_SQUARED(squaring); \
+            proof[me] = L; \
+            goto square \
+        :: IS_CAREFUL && (settled -> MAY_WRITE && seen_record && DUE == 0 : true) -> \
             REACHED(20, settled); \
             settled = false; \
-            settling = SEEN_VANISHED; \
+            NOTE_SETTLING; \
             squared = 0; \
+            BEGIN_SETTLING; \
             SETTLE; \
             goto settle \
         fi \
     fi
+#ifdef LEASES
+#define NOTE_SETTLING skip
+#else
+#define NOTE_SETTLING settling = SEEN_VANISHED
+#endif
 #define SQUARING squaring
 #define SQUARE_REFUSED NOTE_SQUARED(-squaring)
 #endif
@@ -187,7 +207,7 @@ byte watched[N]; /* on the znode of the other: 1; 2: it has gone */
 #define IS_BESIDE(node) false
 #endif
 #ifndef CHECK_TOGETHER
-#define CHECK_TOGETHER assert(OF_ALL(RUNS, +) <= 1)
+#define CHECK_TOGETHER assert(OF_ALL(RUNS, +) <= 1 || !IS_CAREFUL)
 #endif
 #ifndef MAY_SQUARE
 #define MAY_SQUARE true

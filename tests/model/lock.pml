@@ -24,10 +24,12 @@
  * sync first (FIND), or a write whose commit the read is behind (PROVE, the guard's barrier).
  * Requests that were under way when contact was lost are carried out before the next ones or never.
  *
- * The kinds of locks that add a rule are in kinds.pml.
+ * The kinds of locks that add a rule are in kinds.pml, locks without a record, contenders without
+ * WRITE or with --lock-delay 0 in leases.pml.  Models of their own: several locks, set.pml; a lock
+ * and a semaphore on one path, mixed.pml.
  *
- * Left out: the bytes of names and records, contenders of other clients,
- * --lock-delay 0, missing rights, more vanished than one transaction can square.
+ * Left out: the bytes of names and records, contenders of other clients, more vanished than one
+ * transaction can square.
  *
  * Each of these breaks one rule and lets the verifier find the run that the rule is there for:
  *   PROOF_BY_PING      an answered ping extends the lease; cut-off followers answer them
@@ -44,8 +46,16 @@
  *   NO_SYNC            a create of unknown outcome is looked for on a follower that lags behind
  *   REMOVE_UNSETTLED   (REMOVES) a lock is removed before the vanished were waited for
  *   NO_NEW_LISTING     no new list even if more than the predecessor were ahead; needs N = 3
+ *   REJOINS_SETTLED    (REJOINS) what was waited for in one place counts in the next
+ *   NO_VERIFY          (GHOST) nobody asks by a write whether its predecessor is there
+ *   GHOST_MARK         (GHOST) the mark of the predecessor replaces the list at such a server, too:
+ *                      there the count lacks a departure whose square it has
  *
  * REMOVES: who holds the lock may remove it instead of running a command.
+ * REVOKES: anybody may write to a contender's znode, so that its proof fails and it lists first.
+ * REJOINS: one whose znode was deleted joins again in the same session; else it ends.
+ * GHOST: the server of a contender may show for ever a znode that has gone before the beginning and
+ * stands before all others.
  * FEW_FAULTS leaves out requests and answers that are lost, and --break, to get by with three;
  * NO_FAULTS leaves out processes that die and sessions that expire too, but with HOLDERS_EXPIRE
  * not those of who runs a command.  BREAKS: there is --break all the same, SQUARES_LOST: squares
@@ -59,7 +69,7 @@
 #ifndef JOINS
 #define JOINS 3
 #endif
-#ifndef L
+#if !defined(L) && !defined(LEASES)
 #define L 2
 #endif
 #ifndef GONE
@@ -122,9 +132,12 @@ hidden byte gap;
 #define RUNS(c) (lease[c] > 0)
 #define HIDDEN(c) (RUNS(c) && place[c] == 0)
 
+#include "leases.pml"
+
 #ifdef ONLY_EXCLUSIVE
+#undef CHECK_HIDES_NOTHING
 #define CHECK_HIDES_NOTHING skip
-#else
+#elif !defined(LEASES)
 /* The count is never negative either. */
 #define CHECK_HIDES_NOTHING \
     assert(!record || VANISHED < 128); \
@@ -141,13 +154,50 @@ hidden byte gap;
  * 14 a hidden command runs while the next one waits for its end, 15 (ADOPT) one vanishes while
  * the lock is adopted, 16 (READERS, PERMITS) a command starts although one vanished that was not
  * waited for, 17 (UNFAIR) an unfair one starts, 18 one backs off, 19 (REMOVES) a lock is removed that
- * may be made again, 20 (PERMITS) one waits a second time, 21 a part of the vanished is squared.
+ * may be made again, 20 (PERMITS) one waits a second time, 21 a part of the vanished is squared,
+ * 22 (REVOKES) a proof finds that the own znode was written to, 23 (REJOINS) one joins again that
+ * had waited for the vanished, 24 (GHOST) a server is left.  LEASES: 25 a command starts without a
+ * record, 26 one adopts and counts some as vanished that it has not waited for, 27 the same with
+ * --lock-delay 0, 28 one is refused for a longer lease than the default.
  */
 #define REACHED(n, what) assert(!(REACH == (n) && (what)))
 
+/* REVOKES: somebody has written to the own znode since its version was read. */
+#ifdef REVOKES
+bool touched[N];
+#define IS_TOUCHED touched[me]
+#define READ_OWN touched[me] = false
+#define TOUCH(c) :: atomic { !calm && place[c] > 0 && !touched[c] -> touched[c] = true }
+#else
+#define IS_TOUCHED false
+#define READ_OWN skip
+#define TOUCH(c)
+#endif
+
+/* GHOST: the server shows one that went before the beginning, before all others in the queue. */
+#ifdef GHOST
+bool stale[N];
+#define IS_STALE stale[me]
+#define WAITS_FOR_GHOST (stale[me] && predecessor == me)
+#define CHOOSE_SERVER if :: stale[me] = true :: true fi
+#define LEAVE_SERVER stale[me] = false
+#else
+#define IS_STALE false
+#define WAITS_FOR_GHOST false
+#define CHOOSE_SERVER skip
+#define LEAVE_SERVER skip
+#endif
+
+/* REJOINS: who finds that its znode has been deleted joins again in the same session. */
+#ifdef REJOINS
+#define DELETED goto rejoin
+#else
+#define DELETED goto finish
+#endif
+
 #define MOVE_UP(node) place[node] = (place[node] > gap -> place[node] - 1 : place[node])
 
-#if N > 2
+#if N > 2 || defined(GHOST_MARK)
 #define MARK(node) held[node] = MARK_IS_EXCLUSIVE(node)
 #define UNMARK(node) held[node] = false
 #else
@@ -199,9 +249,10 @@ inline read_census()
 {
     READ_BY_KIND;
     seen_version = version;
-    seen_departed = departed;
+    seen_departed = departed - IS_STALE;
     seen_record = record;
-    only_child = IS_ONLY_CHILD OWN_IS_THERE
+    READ_RECORD;
+    only_child = IS_ONLY_CHILD && !IS_STALE OWN_IS_THERE
 }
 
 #define LOOK_AT(node) \
@@ -209,13 +260,20 @@ inline read_census()
         place[node] : ahead)
 #define IS_AHEAD(node) (place[node] == ahead -> node : 0)
 
+#ifdef GHOST
+#define AND_GHOST ahead = ahead + stale[me]; predecessor = (ahead == 1 && stale[me] -> me : predecessor)
+#else
+#define AND_GHOST skip
+#endif
+
 /* Ahead is the place of the one to wait for, the last of all that conflict. */
 #ifndef read_list
 inline read_list()
 {
     ahead = 0;
     EACH_NODE(LOOK_AT);
-    predecessor = (ahead > 0 -> OF_NODES(IS_AHEAD, +) : 0)
+    predecessor = (ahead > 0 -> OF_NODES(IS_AHEAD, +) : 0);
+    AND_GHOST
 }
 #endif
 
@@ -236,6 +294,7 @@ inline forget_place()
     waited = false;
     settled = false;
     FORGET_SEEN_BY_KIND;
+    FORGET_RECORD;
     proof[me] = 0;
     delay[me] = 0
 }
@@ -243,7 +302,7 @@ inline forget_place()
 /* GO carries the deadline, and the guard looks at it at the moment it starts the command. */
 inline start_command()
 {
-    lease[me] = proof[me];
+    lease[me] = LEFT;
     proof[me] = 0;
     CHECK_TOGETHER;
     CHECK_HIDES_NOTHING;
@@ -253,6 +312,7 @@ inline start_command()
     REACHED(16, STARTS_BESIDE_VANISHED);
     REACHED(17, !IS_FAIR);
     REACHED(11, lease[me] < L);
+    REACHED(25, !seen_record);
     END_TURN
 }
 
@@ -269,29 +329,34 @@ inline start_command()
 #ifdef LATE_START
 #define HOLD \
     if \
-    :: proof[me] > 0 -> goto go \
+    :: LEFT > 0 -> goto go \
     :: else -> proof[me] = L; goto prove \
     fi
 #else
 #define HOLD \
     if \
-    :: proof[me] > 0 -> start_command(); goto running \
-    :: proof[me] == 0 -> proof[me] = L; goto prove \
+    :: LEFT > 0 -> start_command(); goto running \
+    :: LEFT == 0 -> proof[me] = L; goto prove \
     MAY_REMOVE \
     fi
 #endif
+
+#define MAY_WRITE (IS_CAREFUL && !IS_BARRED)
+#define MAY_RISK (!IS_CAREFUL && !IS_BARRED && RISK_ADOPTS)
 
 /* First, proven, and the census is read: see count_consider() in src/count.c. */
 #ifndef CONSIDER
 #define CONSIDER \
     if \
-    :: seen_record && SEEN_VANISHED == 0 -> HOLD \
+    :: seen_record && SEEN_VANISHED == 0 && !IS_BARRED -> HOLD \
     :: else -> \
         if \
-        :: settled && MAY_SQUARE && seen_record -> proof[me] = L; goto square \
-        :: settled && MAY_SQUARE && !seen_record -> proof[me] = L; goto adopt \
-        :: settled && !MAY_SQUARE -> HOLD \
-        :: !settled -> SETTLE; goto settle \
+        :: MAY_WRITE && settled && MAY_SQUARE && seen_record -> proof[me] = L; goto square \
+        :: MAY_WRITE && settled && MAY_ADOPT && !seen_record -> proof[me] = L; goto adopt \
+        :: MAY_RISK && !seen_record -> proof[me] = L; goto adopt \
+        :: settled && !(MAY_WRITE && (seen_record -> MAY_SQUARE : MAY_ADOPT)) -> HOLD \
+        :: !IS_CAREFUL && !(MAY_RISK && !seen_record) -> HOLD \
+        :: IS_CAREFUL && !settled -> BEGIN_SETTLING; SETTLE; goto settle \
         fi \
     fi
 #endif
@@ -303,7 +368,7 @@ inline start_command()
 #elif defined(WAIT_FROM_SEND)
 #define SETTLE delay[me] = proof[me]
 #else
-#define SETTLE delay[me] = L
+#define SETTLE delay[me] = WAITED_LENGTH
 #endif
 
 #ifdef NO_CHECK_OWN
@@ -335,6 +400,12 @@ inline start_command()
 #else
 #define KILLED :: atomic { !calm -> goto killed }
 #endif
+#ifdef FORBIDS
+#define BAR barred = true
+#else
+#define BAR skip
+#endif
+#define COUNTS (seen_record && !IS_FORBIDDEN)
 #define EXPIRED :: atomic { !session[me] -> goto finish }
 
 #if N == 2
@@ -350,6 +421,7 @@ proctype contender(byte me)
     bool seen_record, only_child;
     byte ahead, predecessor;
     bool waited, settled;
+    SEEN_OF_RECORD;
     SEEN_BY_KIND;
 
     /* Those who are out are alike: it is enough to let the first of them join. */
@@ -359,6 +431,8 @@ end_out:
         out[me] = false;
         BEGIN_TURN;
         CHOOSE_KIND;
+        CHOOSE_LEASE;
+        CHOOSE_SERVER;
         session[me] = true;
         proof[me] = L
     };
@@ -423,14 +497,14 @@ list:
 #else
     :: atomic { session[me] && place[me] > 0 -> read_list() }
 #endif
-    :: atomic { session[me] && place[me] == 0 -> goto finish }
+    :: atomic { session[me] && place[me] == 0 -> DELETED }
     EXPIRED
     fi;
     if
 #ifdef GET_BEFORE_LIST
     :: atomic { session[me] && place[me] > 0 -> read_list() }
 #else
-    :: atomic { session[me] -> read_census() }
+    :: atomic { session[me] -> read_census(); READ_OWN }
 #endif
     LOST(list)
     EXPIRED
@@ -453,11 +527,15 @@ list:
 
 watch:
     if
-#if N > 2 && !defined(PERMITS)
+#if (N > 2 && !defined(PERMITS)) || defined(GHOST_MARK)
     :: atomic { ahead > 1 && !PREDECESSOR_GONE && held[predecessor] -> ahead = 1 }
 #endif
+#if defined(GHOST) && !defined(NO_VERIFY)
+    /* VERIFY: a write finds that it is gone, and another server does not show it. */
+    :: atomic { WAITS_FOR_GHOST && session[me] -> REACHED(24, true); LEAVE_SERVER; goto list }
+#endif
     :: atomic {
-        PREDECESSOR_GONE ->
+        PREDECESSOR_GONE && !WAITS_FOR_GHOST ->
         if
 #ifdef UNFAIR
         :: unfair[me] -> forget_place(); proof[me] = L; goto join
@@ -482,7 +560,7 @@ watch:
     EXPIRED
     KILLED
     fi;
-#if N > 2
+#if N > 2 || defined(GHOST_MARK)
     goto watch;
 #endif
 
@@ -510,8 +588,15 @@ first:
     atomic { ahead = 0; predecessor = 0; STOP_WATCHING; waited = false; proof[me] = L };
 prove:
     if
-    :: atomic { session[me] && place[me] > 0 -> MARK(me) }
-    :: atomic { session[me] && place[me] == 0 -> goto finish }
+    :: atomic { session[me] && place[me] > 0 && !IS_TOUCHED -> MARK(me) }
+    :: atomic {
+        session[me] && place[me] > 0 && IS_TOUCHED ->
+        REACHED(22, true);
+        waited = true;
+        proof[me] = 0;
+        goto list
+    }
+    :: atomic { session[me] && place[me] == 0 -> DELETED }
     LOST(prove_again)
     EXPIRED
     fi;
@@ -539,6 +624,20 @@ prove:
 prove_again:
     atomic { proof[me] = L; goto prove };
 
+#ifdef REJOINS
+rejoin:
+    atomic {
+        REACHED(23, settled);
+#ifdef REJOINS_SETTLED
+        waited = false; /* and settled carries over */
+#else
+        forget_place();
+#endif
+        proof[me] = L;
+        goto join
+    };
+#endif
+
 settle:
     if
     :: atomic { delay[me] == 0 -> settled = true; proof[me] = L; goto prove }
@@ -552,13 +651,14 @@ settle:
 
 square:
     if
+    :: atomic { session[me] && IS_FORBIDDEN -> BAR; SQUARE_REFUSED; goto prove_again }
     :: atomic {
-        session[me] && !(OWN_CHECKED && VERSION_CHECKED) ->
+        session[me] && !IS_FORBIDDEN && !(OWN_CHECKED && VERSION_CHECKED) ->
         SQUARE_REFUSED;
         goto prove_again
     }
     :: atomic {
-        session[me] && OWN_CHECKED && VERSION_CHECKED ->
+        session[me] && !IS_FORBIDDEN && OWN_CHECKED && VERSION_CHECKED ->
         version = version + SQUARING;
         REACHED(5, SQUARING > 1);
         REACHED(21, SQUARING < SEEN_VANISHED);
@@ -583,14 +683,25 @@ written:
 
 adopt:
     if
-    :: atomic { session[me] && !(OWN_CHECKED && VERSION_CHECKED) -> goto prove_again }
     :: atomic {
-        session[me] && OWN_CHECKED && VERSION_CHECKED ->
+        session[me] && IS_FORBIDDEN ->
+        BAR;
+        if
+        :: IS_TOO_LONG -> REACHED(28, true); proof[me] = 0; goto leave
+        :: else -> goto prove_again
+        fi
+    }
+    :: atomic {
+        session[me] && !IS_FORBIDDEN && !(OWN_CHECKED && VERSION_CHECKED) -> goto prove_again
+    }
+    :: atomic {
+        session[me] && !IS_FORBIDDEN && OWN_CHECKED && VERSION_CHECKED ->
         assert(!record);
         version++;
         base = (seen_departed - version) & 255;
         record = true;
         seen_record = true;
+        NOTE_ADOPTION;
         CHECK_HIDES_NOTHING;
         REACHED(15, VANISHED > 0);
         goto written
@@ -660,7 +771,7 @@ running_proof:
     if
     :: atomic {
         if
-        :: lease[me] > 0 && proof[me] > lease[me] -> REACHED(7, true); lease[me] = proof[me]
+        :: lease[me] > 0 && LEFT > lease[me] -> REACHED(7, true); lease[me] = LEFT
         :: else
         fi;
         proof[me] = 0;
@@ -685,16 +796,16 @@ leave:
     :: atomic { unfair[me] -> goto claim }
 #endif
     :: atomic {
-        session[me] && LEAVES && seen_record && version == seen_version ->
+        session[me] && LEAVES && COUNTS && version == seen_version ->
         version++;
         remove_name();
         ONCE_MORE(leave);
         goto finish
     }
     :: atomic { session[me] && LEAVES && version != seen_version -> goto read_version }
-    :: atomic { session[me] && LEAVES && !seen_record -> goto read_version }
+    :: atomic { session[me] && LEAVES && !COUNTS -> goto read_version }
     :: atomic {
-        session[me] && LEAVES && seen_record && version != seen_version ->
+        session[me] && LEAVES && COUNTS && version != seen_version ->
         version++; /* after several tries */
         remove_name();
         ONCE_MORE(leave);
@@ -742,7 +853,7 @@ claim:
 #endif
 read_version:
     if
-    :: atomic { session[me] -> read_census(); if :: seen_record -> goto leave :: else fi }
+    :: atomic { session[me] -> read_census(); if :: COUNTS -> goto leave :: else fi }
     EXPIRED
     KILLED
     fi;
@@ -781,6 +892,9 @@ finish:
         end_session(me);
         forget_place();
         FORGET_KIND;
+        FORGET_LEASE;
+        READ_OWN;
+        LEAVE_SERVER;
         END_TURN;
         out[me] = true;
         goto end_out
@@ -825,6 +939,7 @@ inline note_expiry(c)
 #define MAY_EXPIRE(c) (!calm || lone[c])
 #endif
 #define FAULT(c) \
+    TOUCH(c) \
     :: atomic { session[c] && MAY_EXPIRE(c) -> end_session(c); note_expiry(c) } \
     BREAK(c)
 
@@ -857,11 +972,16 @@ init
 {
     atomic {
         EACH(STAY_OUT);
-#ifdef ADOPT
+#if defined(ADOPT)
         departed = 2;
+#elif defined(LEASES) && !defined(RECORD)
+        departed = GONE;
 #else
         departed = GONE;
         record = true;
+#ifdef LEASES
+        length = RECORD;
+#endif
 #endif
         run contender(0);
         run contender(1);
