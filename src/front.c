@@ -31,7 +31,7 @@ enum { FORSAKE_PATIENCE_MS = 1000 };
 struct message {
     int32_t type;
     int32_t number;
-    int32_t flag; /* SIGNAL: from the terminal; STOP: the keeper too */
+    int32_t flag; /* SIGNAL: the group has it; STOP: the keeper too */
 };
 
 static void say(int link, enum message_type type, int number, bool flag)
@@ -52,10 +52,12 @@ struct front_process {
     int status;       /* -1: not known yet */
     bool interrupted; /* by Ctrl-C */
     front_last_words *last_words;
+    struct witness witness;
 };
 
-static _Noreturn void end(const struct front_process *process, int status)
+static _Noreturn void end(struct front_process *process, int status)
 {
+    witness_end(&process->witness);
     if (status && process->last_words)
         process->last_words(status);
     /* As a command that Ctrl-C ends: of one that exits a shell thinks that it has dealt with it. */
@@ -65,7 +67,7 @@ static _Noreturn void end(const struct front_process *process, int status)
 }
 
 /* The link has closed: the keeper has ended, one way or the other. */
-static _Noreturn void finish(const struct front_process *process)
+static _Noreturn void finish(struct front_process *process)
 {
     waitpid(process->keeper, NULL, 0);
     if (process->status >= 0)
@@ -121,7 +123,8 @@ static void hear_signal(struct front_process *process, const struct signals_rece
     if (number == SIGINT && signal->from_terminal)
         process->interrupted = true;
     if (number != SIGCHLD)
-        say(process->link, MESSAGE_SIGNAL, number, signal->from_terminal && !leader_alone);
+        say(process->link, MESSAGE_SIGNAL, number,
+            signal->from_terminal ? !leader_alone : witness_has_got(&process->witness, signal));
 }
 
 static _Noreturn void serve(struct front_process *process)
@@ -166,6 +169,8 @@ static int split(struct front *front, const struct command_inheritance *inherite
         return -1;
     if (process.keeper > 0) {
         close(ends[1]);
+        if (!detached)
+            witness_start(&process.witness);
         serve(&process);
     }
     close(ends[0]);
@@ -190,6 +195,8 @@ int front_start(struct front *front, struct command_inheritance *inherited, bool
         ((detached || has_terminal()) && split(front, inherited, detached, last_words) < 0))
         return -1;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (!front->separate)
+        witness_start(&front->witness);
     return 0;
 }
 
@@ -225,7 +232,7 @@ enum front_news front_next(struct front *front, struct signals_received *signal)
     len = recv(front->link, &message, sizeof(message), 0);
     if (len == sizeof(message)) {
         *signal =
-            (struct signals_received){.number = message.number, .from_terminal = message.flag != 0};
+            (struct signals_received){.number = message.number, .to_group = message.flag != 0};
         return FRONT_SIGNAL;
     }
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
@@ -233,6 +240,11 @@ enum front_news front_next(struct front *front, struct signals_received *signal)
     close(front->link);
     front->link = -1;
     return FRONT_DIED;
+}
+
+bool front_group_has(const struct front *front, const struct signals_received *signal)
+{
+    return signal->to_group || (!front->separate && witness_has_got(&front->witness, signal));
 }
 
 void front_introduce(const struct front *front, pid_t guard)
@@ -282,8 +294,9 @@ void front_release(struct front *front, int status)
         raise(SIGCHLD);
 }
 
-void front_end(const struct front *front, int status)
+void front_end(struct front *front, int status)
 {
+    witness_end(&front->witness);
     if (front->link >= 0)
         say(front->link, MESSAGE_END, status, false);
 }

@@ -20,11 +20,13 @@
 
 #include "command.h"
 #include "signals.h"
+#include "witness.h"
 
 struct front {
-    int link;      /* to the front's process; -1: there is none, or no longer */
-    int signal_fd; /* this process's own signals */
-    bool separate; /* there is, or was, a front process */
+    int link;               /* to the front's process; -1: there is none, or no longer */
+    int signal_fd;          /* this process's own signals */
+    bool separate;          /* there is, or was, a front process */
+    struct witness witness; /* of what comes to this process */
 };
 
 typedef void front_last_words(int status);
@@ -53,6 +55,9 @@ enum front_news {
 /* Takes what has come, without waiting; *signal with FRONT_SIGNAL. */
 enum front_news front_next(struct front *front, struct signals_received *signal);
 
+/* Whether the command has got the signal already, if it is in the caller's process group. */
+bool front_group_has(const struct front *front, const struct signals_received *signal);
+
 /* Tells the front, where there is one, who the guard is, which it waits for if the keeper dies. */
 void front_introduce(const struct front *front, pid_t guard);
 
@@ -77,6 +82,6 @@ void front_release(struct front *front, int status);
  * Leaves the status for the front's process to end with, once this one has ended.  Where there is
  * none, this process has to end with it.
  */
-void front_end(const struct front *front, int status);
+void front_end(struct front *front, int status);
 
 #endif

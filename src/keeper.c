@@ -101,7 +101,8 @@ static void take_signal(struct keeper *keeper, const struct signals_received *re
             front_stop(keeper->front, number, false);
         if (signals_to_forward(number))
             guard_signal(&keeper->guard, number,
-                         received->from_terminal && keeper->started && !keeper->exited);
+                         keeper->started && !keeper->exited &&
+                             front_group_has(keeper->front, received));
     } else if (signals_stop(number)) {
         keeper_end_wait(keeper);
         /* With the lock in hand proofs have to go on. */
@@ -122,6 +123,8 @@ void keeper_hear_front(struct keeper *keeper)
             return;
         case FRONT_SIGNAL:
             take_signal(keeper, &received);
+            if (keeper->running)
+                return; /* however many come, proofs go on between them */
             break;
         case FRONT_CHILD:
             reap_guard(keeper);

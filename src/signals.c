@@ -84,8 +84,12 @@ bool signals_next(int fd, struct signals_received *received)
     } while (len < 0 && errno == EINTR);
     if (len != sizeof(info))
         return false;
-    received->number = (int)info.ssi_signo;
-    received->from_terminal = info.ssi_code == SI_KERNEL;
+    *received = (struct signals_received){
+        .number = (int)info.ssi_signo,
+        .sender = (pid_t)info.ssi_pid,
+        .from_terminal = info.ssi_code == SI_KERNEL,
+        .to_group = info.ssi_code == SI_KERNEL,
+    };
     return true;
 }
 

@@ -6,10 +6,13 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct signals_received {
     int number;
+    pid_t sender;
     bool from_terminal; /* sent by the kernel to the whole process group */
+    bool to_group;      /* sent to the command, too, if that is in the caller's process group */
 };
 
 /*

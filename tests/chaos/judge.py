@@ -12,7 +12,7 @@ from servers import NAMES
 from stage import EXIT_LOST, EXIT_UNREACHABLE
 from world import EXPIRY, LEASE, SLACK, read, until
 
-OURS = {"zkflock", "lock-guard", "payload"}
+OURS = {"zkflock", "lock-guard", "lock-witness", "payload"}
 
 
 @dataclasses.dataclass

@@ -371,3 +371,63 @@ still_stopped() { # it has been told nothing, and ends
   zk "$ONE" await-count "$LOCK" 0
   still_stopped
 }
+
+# once NAME COMMAND...: what COMMAND sends is recorded once, and so is a signal to zkflock alone, in
+# $zkflock, which it takes up behind it.
+once() {
+  : >signals
+  "${@:2}"
+  eventually contains signals "SIG$1"
+  kill -WINCH "$zkflock"
+  eventually contains signals SIGWINCH
+  assert_equal "$(sort signals | tr '\n' ' ')" "SIG$1 SIGWINCH "
+}
+
+# As a service manager does: the main process first, then all others, one by one.
+one_by_one() { # one_by_one NAME
+  # shellcheck disable=SC2086 # a list of pids
+  kill "-$1" "$zkflock" $others
+}
+
+@test "a signal to the process group, or to each process, reaches the command once" {
+  recorder
+  background "$LOCK" ./recorder
+  zkflock=$!
+  eventually test -e ready
+  for name in TERM HUP USR1 USR2 ALRM CONT; do
+    once "$name" kill "-$name" -- "-$zkflock"
+  done
+  others=$(marked_processes | grep -vx "$zkflock")
+  for name in TERM HUP USR1; do
+    once "$name" one_by_one "$name"
+  done
+  # One to zkflock alone is not taken for an echo of those before.
+  once TERM kill -TERM "$zkflock"
+  once TERM kill -TERM "$zkflock"
+  touch enough
+  ends_with 0 "$zkflock"
+}
+
+@test "a signal to the process group reaches a command that has left the group, through zkflock" {
+  recorder
+  background "$LOCK" python3 -c 'import os; os.setpgid(0, 0); os.execv("./recorder", ["recorder"])'
+  zkflock=$!
+  eventually test -e ready
+  for name in TERM HUP USR1; do
+    once "$name" kill "-$name" -- "-$zkflock"
+  done
+  touch enough
+  ends_with 0 "$zkflock"
+}
+
+@test "terminal: kill of the job reaches the command once" {
+  recorder
+  terminal "send=zkflock $LOCK ./recorder & echo \$! >pid\n" file=ready 'send=kill %1\n' file=signals \
+    'send=kill -WINCH $(cat pid)\n' file=winched touch=enough 'send=wait %1; echo status $?\n' \
+    'expect=status 0' >session 2>&1 3>&- 4>&- &
+  person=$!
+  eventually contains signals SIGWINCH
+  touch winched
+  ends_with 0 "$person" || cat session
+  assert_equal "$(sort signals | tr '\n' ' ')" "SIGTERM SIGWINCH "
+}
