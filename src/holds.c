@@ -51,28 +51,34 @@ static int by_age(const void *a, const void *b)
     return (x->since < y->since) - (x->since > y->since);
 }
 
+/* Returns false for another socket than a hold's in this pid namespace. */
+static bool parse_name(const char *name, struct hold *hold)
+{
+    unsigned long namespace;
+    int pid;
+    /* What does not fit a number is no name of ours.  NOLINTNEXTLINE(cert-err34-c) */
+    int found = sscanf(name, "hold-%lx-%d-%" SCNx64 "-%" SCNx64 "-", &namespace, &pid,
+                       &hold->caller.started, &hold->since);
+
+    if (found != 4 || namespace != pid_namespace())
+        return false;
+    hold->caller.pid = pid;
+    snprintf(hold->name, sizeof(hold->name), "%.*s", (int)strcspn(name, "\n"), name);
+    return true;
+}
+
 static void list_all(struct list *list)
 {
     static const char prefix[] = "@zkflock-";
     FILE *sockets = fopen("/proc/net/unix", "re"); /* abstract ones too */
-    unsigned long own = pid_namespace();
     char line[512];
 
     while (sockets && fgets(line, sizeof(line), sockets)) {
         const char *name = strstr(line, prefix);
         struct hold hold;
-        unsigned long namespace;
-        int pid;
 
-        /* What does not fit a number is no name of ours.  NOLINTNEXTLINE(cert-err34-c) */
-        if (!name ||
-            sscanf(name + strlen(prefix), "hold-%lx-%d-%" SCNx64 "-%" SCNx64 "-", &namespace, &pid,
-                   &hold.caller.started, &hold.since) != 4 ||
-            namespace != own)
+        if (!name || !parse_name(name + strlen(prefix), &hold))
             continue;
-        hold.caller.pid = pid;
-        snprintf(hold.name, sizeof(hold.name), "%.*s", (int)strcspn(name + strlen(prefix), "\n"),
-                 name + strlen(prefix));
         list->items = xreallocarray(list->items, list->len + 1, sizeof(list->items[0]));
         list->items[list->len++] = hold;
     }
