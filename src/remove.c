@@ -1,7 +1,8 @@
 /*
  * A lock is removed by one who holds it, so that nobody else does, in one transaction that fails if
  * anybody else is in the queue.  Of a semaphore it is the lock under which permits are taken: while
- * it is held nobody takes one.
+ * it is held nobody takes one.  A path may have been used as a lock and as a semaphore: then the
+ * semaphore's znodes keep all locks away, and those who held one before are waited for as well.
  *
  *   look           refuses what is known to be used, without a place in the queue  [look]
  *   acquire        the rest of the rule: first, and nobody vanished                [acquire]
@@ -75,7 +76,6 @@ static bool look(struct removal *removal)
     removal->status = survey_lock(&removal->admin, options->lock, &view);
     if (removal->status)
         return false;
-    removal->semaphore = view.kind_known && view.kind == CONTENDER_PERMIT;
     if (view.unread) {
         remove_stop(removal, admin_unread(&view));
     } else if (!view.exists) {
@@ -127,7 +127,6 @@ static void join(struct removal *removal)
          */
         .delay = removal->semaphore ? 0 : LEASE_OWN_DELAY,
         .kind = NAMING_MUTEX,
-        .above = removal->semaphore ? options->lock : NULL,
     };
 
     removal->lock = lock_new(removal->admin.session, 0, removal->queue, &terms);
@@ -276,10 +275,10 @@ int remove_lock(const struct options *options)
     removal.note = note_path(options->lock);
     removal.above = lockname_above(options->lock);
     removal.leases = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LEASES);
-    removal.queue = removal.semaphore ? xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LOCKS)
-                                      : xstrdup(options->lock);
     if (!remove_check_nested(&removal))
         goto end;
+    removal.queue = removal.semaphore ? xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LOCKS)
+                                      : xstrdup(options->lock);
     join(&removal);
     if (!acquire(&removal) || !remove_all(&removal))
         leave(&removal);

@@ -19,17 +19,41 @@ static void take_children(struct removal *removal, const struct session_event *e
 {
     int32_t sequence;
 
-    removal->nested = 0;
+    removal->contenders = removal->nested = 0;
+    removal->has_leases = removal->has_locks = false;
     for (size_t i = 0; i < event->children_len; i++) {
         const char *child = event->children[i];
 
-        if (recipe_sequence(child, &sequence) ||
-            (removal->semaphore && (strcmp(child, RECIPE_SEMAPHORE_LEASES) == 0 ||
-                                    strcmp(child, RECIPE_SEMAPHORE_LOCKS) == 0)))
-            continue;
-        if (removal->nested++ == 0)
+        if (recipe_sequence(child, &sequence))
+            removal->contenders++;
+        else if (strcmp(child, RECIPE_SEMAPHORE_LEASES) == 0)
+            removal->has_leases = true;
+        else if (strcmp(child, RECIPE_SEMAPHORE_LOCKS) == 0)
+            removal->has_locks = true;
+        else if (removal->nested++ == 0)
             xreplace(&removal->nested_name, xstrdup(child));
     }
+}
+
+/* Locks may be called like the parts of a semaphore. */
+static bool has_semaphore(const struct removal *removal)
+{
+    if (removal->has_leases && removal->has_record[PART_LEASES])
+        return removal->record[PART_LEASES].permits > 0;
+    return removal->has_leases && removal->has_locks;
+}
+
+/* Which of the two it is does not change any more once the lock is asked for. */
+static void find_kind(struct removal *removal)
+{
+    if (!removal->lock)
+        removal->semaphore = has_semaphore(removal);
+    if (removal->semaphore)
+        return;
+    if (removal->has_leases && removal->nested++ == 0)
+        xreplace(&removal->nested_name, xstrdup(RECIPE_SEMAPHORE_LEASES));
+    if (removal->has_locks && removal->nested++ == 0)
+        xreplace(&removal->nested_name, xstrdup(RECIPE_SEMAPHORE_LOCKS));
 }
 
 static void take_above(struct removal *removal, const struct session_event *event)
@@ -52,6 +76,8 @@ void remove_take_reply(struct removal *removal, const struct session_event *even
     removal->unanswered |= session_rc_unknown(event->rc);
     removal->rc[part] = event->rc;
     removal->stat[part] = event->stat;
+    removal->has_record[part] = event->rc == ZOK && (part == PART_LOCK || part == PART_LEASES) &&
+                                record_decode(event->data, event->data_len, &removal->record[part]);
     if (event->rc != ZOK)
         return;
     if (part == PART_CHILDREN)
@@ -60,8 +86,6 @@ void remove_take_reply(struct removal *removal, const struct session_event *even
         removal->is_note = note_decode(event->data, event->data_len, &began);
     else if (part == PART_ABOVE)
         take_above(removal, event);
-    else if (part == PART_LEASES)
-        removal->has_record = record_decode(event->data, event->data_len, &removal->record);
 }
 
 static void ask_for_all(struct removal *removal)
@@ -69,15 +93,13 @@ static void ask_for_all(struct removal *removal)
     struct session *session = removal->admin.session;
     const char *lock = removal->options->lock;
 
-    removal->pending = removal->semaphore ? 5 : 3;
+    removal->pending = PART_COUNT;
     removal->unanswered = false;
     session_get_children(session, tag_of(PART_CHILDREN), lock, SESSION_NO_WATCH);
     session_get(session, tag_of(PART_NOTE), removal->note, SESSION_NO_WATCH);
     session_get(session, tag_of(PART_ABOVE), removal->above, SESSION_NO_WATCH);
-    if (removal->semaphore) {
-        session_get(session, tag_of(PART_LOCK), lock, SESSION_NO_WATCH);
-        session_get(session, tag_of(PART_LEASES), removal->leases, SESSION_NO_WATCH);
-    }
+    session_get(session, tag_of(PART_LOCK), lock, SESSION_NO_WATCH);
+    session_get(session, tag_of(PART_LEASES), removal->leases, SESSION_NO_WATCH);
 }
 
 static bool read_all(struct removal *removal)
@@ -93,14 +115,15 @@ static bool read_all(struct removal *removal)
         if (!remove_pump(removal, deadline))
             return false;
     }
+    find_kind(removal);
     return true;
 }
 
 /* ---- what goes with it ---- */
 
-static struct recipe_census census_of_leases(const struct removal *removal)
+static struct recipe_census census_of(const struct removal *removal, enum part part)
 {
-    const struct Stat *stat = &removal->stat[PART_LEASES];
+    const struct Stat *stat = &removal->stat[part];
 
     return (struct recipe_census){
         .version = stat->version, .cversion = stat->cversion, .children = stat->numChildren};
@@ -111,37 +134,90 @@ static bool is_same_census(const struct recipe_census *a, const struct recipe_ce
     return a->version == b->version && a->cversion == b->cversion && a->children == b->children;
 }
 
-/* Whether a holder of a permit vanished that nobody has waited for. */
-static bool are_leases_settled(const struct removal *removal)
+/* Whether a holder vanished there that nobody has waited for. */
+static bool is_settled(const struct removal *removal, enum part part)
 {
-    return removal->has_record &&
-           recipe_vanished(census_of_leases(removal), removal->record.base) == 0;
+    struct recipe_census census = census_of(removal, part);
+
+    if (removal->rc[part] != ZOK)
+        return true;
+    if (removal->has_record[part])
+        return recipe_vanished(census, removal->record[part].base) == 0;
+    if (recipe_departed(census) == 0)
+        return true;
+    /* In a semaphore's own znode locks that are refused count themselves out, without a record. */
+    return part == PART_LOCK && recipe_vanished(census, 0) == 0;
 }
 
-static int64_t lease_of_permits(const struct removal *removal)
+/*
+ * The longest lease that somebody who vanished there can have had.  Without a record a holder that
+ * may not write one has the default.  A record that was lost may have told of a longer one, which
+ * those who made the lock for the permits have put there too; or a config file tells it.
+ */
+static int64_t lease_of(const struct removal *removal, enum part part)
 {
-    return removal->has_record ? removal->record.lease_ms * CLOCK_MS : LEASE_DEFAULT;
+    int64_t lease = removal->options->new_lease;
+
+    if (removal->has_record[part])
+        return removal->record[part].lease_ms * CLOCK_MS;
+    if (lease < lock_lease(removal->lock))
+        lease = lock_lease(removal->lock);
+    return lease < LEASE_DEFAULT ? LEASE_DEFAULT : lease;
 }
 
-/* While the lock is held nobody takes a permit: those who vanished have ended after a lease. */
-static bool settle_leases(struct removal *removal)
+static const enum part used[] = {PART_LEASES, PART_LOCK};
+
+enum { USED = sizeof(used) / sizeof(used[0]) };
+
+static size_t count_users(const struct removal *removal)
 {
-    struct recipe_census before = census_of_leases(removal);
-    int64_t settled_at = clock_now() + lease_of_permits(removal);
+    return removal->contenders +
+           (removal->rc[PART_LEASES] == ZOK ? (size_t)removal->stat[PART_LEASES].numChildren : 0);
+}
+
+static bool refuse_users(struct removal *removal)
+{
+    return count_users(removal) == 0 ||
+           remove_refuse_used(removal, count_users(removal), "another client");
+}
+
+/*
+ * Those who vanished have ended after a lease, and no more come while the lock is held: neither
+ * permits nor, beside a semaphore, locks.
+ */
+static bool settle(struct removal *removal)
+{
+    struct recipe_census before[USED];
+    int64_t lease = 0;
+    bool known = true;
+
+    for (int i = 0; i < USED; i++) {
+        before[i] = census_of(removal, used[i]);
+        if (is_settled(removal, used[i]))
+            continue;
+        known = known && removal->has_record[used[i]];
+        if (lease < lease_of(removal, used[i]))
+            lease = lease_of(removal, used[i]);
+    }
+    if (lease == 0)
+        return true;
+
+    int64_t settled_at = clock_now() + lease;
 
     if (settled_at > removal->wait_until)
-        return remove_refuse_unsettled(removal, removal->has_record, lease_of_permits(removal));
+        return remove_refuse_unsettled(removal, known, lease);
     while (clock_now() < settled_at)
         if (!remove_pump(removal, settled_at))
             return false;
-    if (!read_all(removal))
+    if (!remove_check_nested(removal))
         return false;
+    for (int i = 0; i < USED; i++) {
+        struct recipe_census now = census_of(removal, used[i]);
 
-    struct recipe_census now = census_of_leases(removal);
-
-    return removal->rc[PART_LEASES] == ZOK && is_same_census(&before, &now)
-               ? true
-               : remove_refuse_used(removal, 1, "another client");
+        if (!is_same_census(&before[i], &now))
+            return remove_refuse_used(removal, 1, "another client");
+    }
+    return true;
 }
 
 static void also(struct removal *removal, const char *path, enum part part)
@@ -207,16 +283,13 @@ bool remove_gather(struct removal *removal)
     removal->others_len = 0;
     if (!remove_check_nested(removal))
         return false;
-    if (removal->semaphore && removal->rc[PART_LEASES] == ZOK) {
-        if (removal->stat[PART_LEASES].numChildren > 0)
-            return remove_refuse_used(removal, (size_t)removal->stat[PART_LEASES].numChildren,
-                                      "another client");
-        if (!are_leases_settled(removal) && !settle_leases(removal))
+    if (removal->semaphore) {
+        if (!refuse_users(removal) || !settle(removal))
             return false;
-        also(removal, removal->leases, PART_LEASES);
-    }
-    if (removal->semaphore)
+        if (removal->rc[PART_LEASES] == ZOK)
+            also(removal, removal->leases, PART_LEASES);
         also(removal, removal->options->lock, PART_LOCK);
+    }
     if (remove_has_note(removal))
         also(removal, removal->note, PART_NOTE);
     count_out(removal, remove_has_note(removal) ? 2 : 1);

@@ -27,9 +27,9 @@ struct removal {
     int64_t wait_until; /* for others, and for those that vanished */
     int status;         /* to exit with, once something went wrong */
 
-    bool semaphore;
-    char *queue;  /* the lock to be held: the lock itself, or the one of a semaphore */
-    char *leases; /* of a semaphore */
+    bool semaphore; /* known once all was read */
+    char *queue;    /* the lock to be held: the lock itself, or the one of a semaphore */
+    char *leases;   /* of a semaphore */
     char *note;
     char *above;       /* the znode that it is in, a lock too perhaps */
     struct lock *lock; /* NULL: not joined yet */
@@ -40,11 +40,14 @@ struct removal {
     bool unanswered;
     int rc[PART_COUNT];
     struct Stat stat[PART_COUNT];
-    size_t nested; /* children of the lock that are no contenders */
+    size_t contenders; /* children of the lock that are some */
+    size_t nested;     /* and those that are none, and no part of a semaphore either */
     char *nested_name;
+    bool has_locks; /* children of the lock that are called like the parts of a semaphore */
+    bool has_leases;
     bool is_note; /* what stands where a note would */
-    bool has_record;
-    struct record record;           /* of the leases */
+    bool has_record[PART_COUNT];
+    struct record record[PART_COUNT];
     char record_above[RECORD_SIZE]; /* empty: there is none */
 
     struct lock_znode others[LOCK_OTHERS_MAX]; /* to be removed with the lock */

@@ -85,7 +85,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
     [--permits]=2 [--with]=other [--hook]=true [--retry]=1 [--retry-delay]=1 [--node-style]=kazoo
     [--lease]=20 [--signal]=HUP [--kill-after]=1 [--on-lost]=kill [--lock-delay]=0 [--servers]=h
     [--connect-timeout]=1 [--session-timeout]=2 [--config]=xdg/zkflock/config [--log-format]=json
-    [--for]=1 [--once-per]=1h [--skip-exit-code]=3 [--wait]=1 [--timeout]=1 [--conflict-exit-code]=3
+    [--export]=--for=1 [--for]=1 [--once-per]=1h [--skip-exit-code]=3 [--wait]=1 [--timeout]=1 [--conflict-exit-code]=3
   ) told=(
     [--nb]=-n [--nonblock]=-n [--nonblocking]=-n [--wait]=-w [--timeout]=-w [--conflict-exit-code]=-E
   )

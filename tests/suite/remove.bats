@@ -174,6 +174,79 @@ removal() { timeout 40 zkflock --remove "$@"; }
   assert_equal "$(left)" ""
 }
 
+@test "--remove: a path that was used as a lock and as a semaphore" {
+  # A lock whose holder vanished, and in it the znodes of a semaphore.
+  short_lease
+  crash_a_holder
+  zk "$ONE" await-count "$LOCK" 0
+  zk "$ONE" create "$LOCK/leases"
+  zk "$ONE" create "$LOCK/locks"
+  run -78 zkflock "$LOCK" touch ran
+  run -78 zkflock --permits 2 "$LOCK" touch ran
+  assert_output --partial "take that one away with --remove"
+  run -1 removal "$LOCK"
+  assert_output "zkflock: $LOCK is not removed: a holder vanished, and its command may run for a lease, 4 s; -w 5 waits for that"
+  started=$SECONDS
+  run -0 removal -w 30 "$LOCK"
+  assert [ $((SECONDS - started)) -ge 3 ]
+  assert_equal "$(left)" ""
+  # A semaphore of which a holder vanished, with the record of a lock.
+  zkflock --lease 5 --permits 3 "$LOCK" true
+  rm crashing
+  crash_a_holder --permits 3
+  zk "$ONE" await-count "$LOCK/leases" 0
+  zk "$ONE" set "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
+  run -1 removal "$LOCK"
+  assert_output --partial "its command may run for a lease, 5 s; -w 6 waits for that"
+  run -0 removal -w 30 "$LOCK"
+  assert_equal "$(left)" ""
+  # Somebody in the lock.
+  zk "$ONE" create "$LOCK/leases"
+  zk "$ONE" create "$LOCK/locks"
+  coproc OTHER { exec zk "$ONE" contend "$LOCK" lock- 1 3>&-; }
+  other_pid=$OTHER_PID
+  read -r -u "${OTHER[0]}" _
+  run -1 removal "$LOCK"
+  assert_output --partial "$LOCK is not removed: it is in use, by "
+  run -1 removal -w 1 "$LOCK"
+  assert_output --partial "$LOCK is not removed: it is in use, by "
+  nothing_left_of "$LOCK/locks"
+  eval "exec ${OTHER[1]}>&-"
+  wait "$other_pid" || true
+  # Nobody knows whether that one was a holder.
+  run -0 removal -w 30 "$LOCK"
+  assert_equal "$(left)" ""
+  run -0 zkflock -n "$LOCK" echo "a lock now"
+  assert_output "a lock now"
+}
+
+@test "--remove: a semaphore whose record is gone is waited for" {
+  zk "$ONE" create "$LOCK/leases"
+  zk "$ONE" create "$LOCK/locks" $'zkflock/1 base=0 lease=20000ms\n'
+  coproc OTHER { exec zk "$ONE" contend "$LOCK/leases" lock- 1 3>&-; }
+  other_pid=$OTHER_PID
+  read -r -u "${OTHER[0]}" _
+  eval "exec ${OTHER[1]}>&-"
+  wait "$other_pid" || true
+  # Those who take permits made the lock for that with the lease that they asked for.
+  run -1 removal "$LOCK"
+  assert_output "zkflock: $LOCK is not removed: it is not known who held it before, and its command may run for a lease, 20 s; -w 21 waits for that"
+  zk "$ONE" set "$LOCK/locks" $'zkflock/1 base=0 lease=4000ms\n'
+  run -1 removal "$LOCK"
+  assert_output --partial "its command may run for a lease, 15 s; -w 16 waits for that"
+}
+
+@test "--remove: locks that are called like the parts of a semaphore are locks" {
+  zkflock "$LOCK" true
+  zkflock "$LOCK/leases" true
+  zkflock "$LOCK/locks" true
+  run -1 removal "$LOCK"
+  assert_output --regexp "$LOCK is not removed: below it are znodes that are no contenders, locks perhaps: leases, \.\.\.\$"
+  for name in leases locks; do run -0 removal "$LOCK/$name"; done
+  run -0 removal "$LOCK"
+  assert_equal "$(left)" ""
+}
+
 @test "--remove: without the right to, 77, and nothing is gone" {
   zkflock "$LOCK/a" true
   zk "$ONE" deny "$LOCK" rwca
