@@ -25,7 +25,6 @@
  *   FORBIDDEN_LONGER     without WRITE a lease longer than the default is not refused
  *   ADOPT_ALL            a reader or permit holder counts nobody as vanished who left in its wait
  *   RISK_ADOPTS_ALL      with --lock-delay 0 it counts nobody as vanished when it adopts
- *   RISK_ADOPTS_ONE      it counts one, be there permits for more; needs PERMITS
  *   ADOPTED_ARE_DUE      a permit holder squares by a wait that began before there was a record
  */
 #ifdef LEASES
@@ -123,7 +122,7 @@ bool risks[N];
 /* Those among the departed that count as vanished. */
 #ifdef RISK_ADOPTS_ALL
 #define RISKED 0
-#elif defined(PERMITS) && !defined(RISK_ADOPTS_ONE)
+#elif defined(PERMITS)
 #define RISKED (seen_departed < PERMITS -> seen_departed : PERMITS)
 #else
 #define RISKED (seen_departed < 1 -> seen_departed : 1)
