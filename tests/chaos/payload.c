@@ -4,9 +4,9 @@
  *
  *     payload DIR WHO HOLD_MS [VARIANT]...
  *
- * It takes flock(LOCK_EX|LOCK_NB) on DIR/judge through a descriptor that everything it starts
- * inherits: refused means that somebody else's payload, or something that it left, is alive.  That
- * goes to DIR/violations.  Then it adds one to DIR/counter, unguarded: read, sleep, write.
+ * It locks DIR/judge, without waiting, through a descriptor that everything it starts inherits.  A
+ * refusal means that another payload, or a process that it left, is alive, and goes to
+ * DIR/violations.  Then it adds one to DIR/counter, unguarded: read, sleep, write.
  *
  * DIR/log gets a line before the sleep and one after the write, so that a reader knows exactly
  * which values the counter may have:
@@ -16,10 +16,13 @@
  *
  * Variants of what it runs under:
  *
- *     reader      a shared lock: LOCK_SH for the judge, and the counter, read again instead of
- *                 written, may not have changed, which goes to DIR/violations too
- *     permits=N   one of N permits: the first of DIR/judge, DIR/judge.1, ... that is free, each
- *                 with a counter of its own; SLOT is its number.  None is: violation
+ *     reader      a shared lock: other readers may be alive.  It reads the counter again instead of
+ *                 writing it: a change goes to DIR/violations too
+ *     permits=N   one of N permits: N - 1 others may be alive, each with a counter of its own.
+ *                 SLOT is its number
+ *     careless    --lock-delay 0: it may start beside a payload that lost its lock.  The line in
+ *                 DIR/violations is "risked" then, and it leaves the counter alone.  No other
+ *                 payload may start beside it
  *     also=DIR    two locks: all of the above in this directory too, where TOKEN is 0
  *
  * Variants that are hard to end, most of them:
@@ -44,7 +47,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -52,11 +54,19 @@
 
 enum { NOBODY = 65534, CHAIN_STEP_MS = 4, BROKEN = 99, PLACES = 2 };
 
+/*
+ * The bytes of DIR/judge.  An exclusive payload locks all bytes before AT_RISK.  From there on is
+ * one byte for each kind of payload that started at its own risk: exclusive, reader, permit.
+ */
+enum { AT_READERS, AT_PERMITS, AT_SLOTS, AT_RISK = 1000, AT_RISK_END = AT_RISK + 3 };
+
 /* The directory of a lock. */
 struct place {
     const char *dir;
     const char *token;
     int slot;
+    bool risked; /* started beside one that vanished, on purpose */
+    int judge_fd;
     int counter_fd;
     int log_fd;
     int violations_fd;
@@ -70,12 +80,13 @@ struct payload {
     const char *who;
     const char *hang;
     long hold_ms;
-    int permits;
+    int permits; /* 0: it is none of a semaphore's */
     int chains;
     bool daemon;
     bool stopped;
     bool nobody;
     bool reader;
+    bool careless;
 };
 
 static _Noreturn void broken(const char *what)
@@ -222,33 +233,84 @@ static int open_in(const char *dir, const char *name, int slot, int flags)
     return fd;
 }
 
-/* Whether this slot is free, and from now on taken by whoever inherits the descriptor. */
-static bool take_slot(const struct payload *payload, const struct place *place, int slot)
+/*
+ * Locks (F_RDLCK, F_WRLCK) or unlocks (F_UNLCK) bytes of the judge's file; the lock stays until the
+ * last process that inherits the descriptor has ended.  Returns false if another one's lock forbids
+ * it.
+ */
+static bool take(int fd, short type, off_t start, off_t len)
 {
-    int fd = open_in(place->dir, "judge", slot, O_RDWR);
+    struct flock range = {
+        .l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = len, .l_pid = 0};
 
-    if (flock(fd, (payload->reader ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0)
+    if (fcntl(fd, F_OFD_SETLK, &range) == 0)
         return true;
-    if (errno != EWOULDBLOCK)
-        broken("flock");
-    close(fd);
+    if (errno != EAGAIN && errno != EACCES)
+        broken("judge");
+    return false;
+}
+
+/* Returns true if another payload has locked this byte.  Locks nothing, so refuses nobody. */
+static bool is_taken(int fd, off_t at)
+{
+    struct flock range = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1, .l_pid = 0};
+
+    if (fcntl(fd, F_OFD_GETLK, &range) < 0)
+        broken("judge");
+    return range.l_type != F_UNLCK;
+}
+
+/* Locks first, then looks: of two that start at the same time, one sees the other. */
+static bool may_run(const struct payload *payload, struct place *place)
+{
+    int fd = place->judge_fd;
+
+    if (payload->reader)
+        return take(fd, F_RDLCK, AT_READERS, 1) && !is_taken(fd, AT_PERMITS);
+    if (!payload->permits)
+        return take(fd, F_WRLCK, 0, AT_RISK);
+    if (!take(fd, F_RDLCK, AT_PERMITS, 1) || is_taken(fd, AT_READERS))
+        return false;
+    for (place->slot = 0; place->slot < payload->permits; place->slot++)
+        if (take(fd, F_WRLCK, AT_SLOTS + place->slot, 1))
+            return true;
+    place->slot = 0;
+    return false;
+}
+
+/* Returns true if a payload runs at its own risk that this kind may not share the lock with. */
+static bool meets_careless(const struct place *place, off_t own)
+{
+    for (off_t at = AT_RISK; at < AT_RISK_END; at++)
+        if ((at == AT_RISK || at != own) && is_taken(place->judge_fd, at))
+            return true;
     return false;
 }
 
 static void judge(const struct payload *payload, struct place *place)
 {
-    for (place->slot = 0; place->slot < payload->permits; place->slot++)
-        if (take_slot(payload, place, place->slot))
-            return;
-    place->slot = 0;
-    append(place->violations_fd, "overlap %s %s %d %" PRId64 "\n", payload->who, place->token,
-           (int)getpid(), now());
+    off_t own = AT_RISK + (payload->permits ? 2 : payload->reader);
+
+    if (payload->careless)
+        take(place->judge_fd, F_RDLCK, own, 1);
+
+    bool alone = may_run(payload, place) && !meets_careless(place, own);
+
+    place->risked = payload->careless && !alone;
+    if (payload->careless && alone)
+        take(place->judge_fd, F_UNLCK, own, 1);
+    if (!alone)
+        append(place->violations_fd, "%s %s %s %d %" PRId64 "\n",
+               place->risked ? "risked" : "overlap", payload->who, place->token, (int)getpid(),
+               now());
 }
 
 static void enter(const struct payload *payload, struct place *place)
 {
     place->log_fd = open_in(place->dir, "log", 0, O_WRONLY | O_APPEND);
     place->violations_fd = open_in(place->dir, "violations", 0, O_WRONLY | O_APPEND);
+    place->judge_fd = open_in(place->dir, "judge", 0, O_RDWR);
     judge(payload, place);
     place->counter_fd = open_in(place->dir, "counter", place->slot, O_RDWR);
 }
@@ -259,7 +321,7 @@ static void begin(const struct payload *payload, struct place *place)
     place->begin = now();
     append(place->log_fd, "begin %s %s %d %" PRId64 " %ld %" PRId64 " %s %d\n", payload->who,
            place->token, (int)getpid(), place->begin, payload->hold_ms, place->value,
-           payload->reader ? "read" : "write", place->slot);
+           payload->reader || place->risked ? "read" : "write", place->slot);
 }
 
 static void read_again(const struct payload *payload, const struct place *place)
@@ -274,9 +336,9 @@ static void read_again(const struct payload *payload, const struct place *place)
 
 static void end(const struct payload *payload, struct place *place)
 {
-    if (payload->reader)
+    if (payload->reader && !place->risked)
         read_again(payload, place);
-    else
+    else if (!place->risked)
         write_counter(place->counter_fd, ++place->value);
     append(place->log_fd, "end %s %s %d %" PRId64 " %" PRId64 " %" PRId64 "\n", payload->who,
            place->token, (int)getpid(), now(), place->begin, place->value);
@@ -323,6 +385,8 @@ static void take_variant(struct payload *payload, const char *text)
         signal(SIGTERM, SIG_IGN);
     } else if (strcmp(text, "reader") == 0) {
         payload->reader = true;
+    } else if (strcmp(text, "careless") == 0) {
+        payload->careless = true;
     } else if (strcmp(text, "stopped") == 0) {
         payload->stopped = true;
     } else if (strcmp(text, "nobody") == 0) {
@@ -335,7 +399,7 @@ static void take_variant(struct payload *payload, const char *text)
 
 int main(int argc, char **argv)
 {
-    struct payload payload = {.permits = 1};
+    struct payload payload = {0};
     struct followers followers;
     const char *token = getenv("ZKFLOCK_TOKEN");
 
