@@ -13,6 +13,9 @@ from locks import Lock
 from world import now
 
 
+# Lanes for scenarios with a cast of their own, which take long and mostly wait.
+CORNER_LANES = 5
+
 assert faults.__all__  # importing them has entered the scenarios
 
 
@@ -81,13 +84,17 @@ def campaign(cluster: Cluster, seconds: float, scenarios: list[Scenario]) -> Cro
     cluster.started = now()
     until = cluster.started + seconds
     crowd = Crowd(cluster)
-    clients = [s for s in scenarios if not s.on_ensemble]
+    clients = [s for s in scenarios if not s.on_ensemble and not s.corner]
+    corners = [s for s in scenarios if s.corner]
     ensemble = [s for s in scenarios if s.on_ensemble]
     lanes = []
     for i, row in enumerate(cluster.rows):
         if clients:
             cards = dealt(random.Random(f"{cluster.seed}/deck"), clients, i, len(cluster.rows))
             lanes.append(Lane(cluster, f"lane {i}", cards, row, until))
+    for i in range(CORNER_LANES if corners else 0):
+        cards = dealt(random.Random(f"{cluster.seed}/corners"), corners, i, CORNER_LANES)
+        lanes.append(Lane(cluster, f"corner {i}", cards, cluster.struck_locks[:1], until))
     if ensemble:
         cards = deck(random.Random(f"{cluster.seed}/ensemble"), ensemble)
         lanes.append(Lane(cluster, "ensemble", cards, cluster.struck_locks, until))

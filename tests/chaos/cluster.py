@@ -3,27 +3,32 @@ import contextlib
 import dataclasses
 import itertools
 import os
+import random
 import threading
 from typing import Iterator, Optional, Sequence
 
 import zookeeper
 from hosts import Host
-from kinds import (FAIR, NESTED, PAIR, SEMAPHORE, SHARED, STYLES, UNFAIR, Kind)
+from kinds import (FAIR, MIXED, NESTED, PAIR, PERMITS, SEMAPHORE, SHARED, STYLES, UNFAIR, Kind,
+                   Manner)
 from locks import Lock
+from makings import BY_ZKFLOCK, OURS, Making
 from network import PREFIX, Network
-from runs import Tools
+from runs import Operation, Tools
 from servers import NAMES, Servers
-from world import EXPIRY, LEASE, now
+from world import DEFAULT_LEASE, EXPIRY, now
 
 # Locks and their kinds.  Those of a row are struck by one scenario at a time; what is in no row
 # sees faults of the ensemble only.
 KINDS_OF_LOCKS = {
     "1": FAIR, "2": FAIR, "3": FAIR, "4": FAIR, "5": STYLES, "6": SHARED, "7": UNFAIR,
-    "8": SEMAPHORE, "9": PAIR, "10": PAIR, "11": NESTED}
-ROWS = [["1", "6"], ["2", "7"], ["3", "8"], ["4", "11"], ["9", "10"]]
+    "8": SEMAPHORE, "9": PAIR, "10": PAIR, "11": NESTED, "12": MIXED}
+ROWS = [["1", "6"], ["2", "7"], ["3", "8"], ["4", "11"], ["9", "10"], ["12"]]
+# The leases of their records, in seconds: short ones, for more faults in the same time.
+LEASES = (5, 5.5, 6, 7)
 CONTENDERS = sum(kind.crowd for kind in KINDS_OF_LOCKS.values())
 # Where scenarios play; one for each of those that run at the same time, and spares.
-STAGES = 12
+STAGES = 60
 
 
 @dataclasses.dataclass
@@ -62,11 +67,12 @@ class Book:
         self.struck: list[tuple[Lock, float]] = []  # locks, and when a holder or waiter was hit
 
     def violation(self, invariant: str, text: str, quiet: bool = False,
-                  lock: Optional[Lock] = None) -> None:
+                  lock: Optional[Lock] = None, at: Optional[float] = None) -> None:
+        """at: the time that it happened; None: now."""
         if self.control and invariant != "harness":
             return
         with self.guard:
-            self.violations.append(Violation(invariant, text, now(), lock))
+            self.violations.append(Violation(invariant, text, at or now(), lock))
         if not quiet:
             print(f"  VIOLATION {invariant}: {text}", flush=True)
 
@@ -95,6 +101,7 @@ class Cluster:
         self.group = os.path.basename(self.directory)
         self.book = Book(control)
         self.private = itertools.count(1)
+        self.operations: list[Operation] = []  # of scenarios; the crowd has its own
         self.hosts: list[Host] = []
         self.stages: list[Host] = []
         names = {name: f"{PREFIX}.0.{i}" for i, name in enumerate(NAMES, 1)}
@@ -107,11 +114,10 @@ class Cluster:
                 (self.hosts if name[0] == "h" else self.stages).append(host)
         os.mkdir(f"{self.directory}/runs", 0o755)
         self.tools = Tools(build, f"{self.directory}/runs", options)
-        if "--lease" in self.tools.help:
-            self.tools.options += ["--lease", f"{LEASE:g}s"]
         self.servers = Servers(f"{self.directory}/ensemble", names)
         self.zookeeper = zookeeper.Administrator(self.servers.list)
         self.locks: list[Lock] = []
+        self.rng = random.Random(f"{seed}/locks")
         named = {name: self.new_lock(name, kind=kind) for name, kind in KINDS_OF_LOCKS.items()}
         self.busy_locks = self.locks[:]
         pairs = [lock for lock in self.busy_locks if lock.kind is PAIR]
@@ -122,21 +128,63 @@ class Cluster:
         self.free_stages = list(self.stages)
         self.taking = threading.Condition()
 
-    def new_lock(self, name: str, fragile: bool = False, kind: Kind = FAIR) -> Lock:
-        lock = Lock(self.directory, name, fragile, kind)
-        if kind.ready_made:
-            self.zookeeper.make_lock(lock.path, LEASE)
+    def new_lock(self, name: str, fragile: bool = False, kind: Kind = FAIR, making: Making = OURS,
+                 lease: Optional[float] = None) -> Lock:
+        """lease: of its record, in seconds, if the administrator writes one; None: draws it."""
+        lock = Lock(self.directory, name, fragile, kind, making)
+        self.make(lock, lease or self.rng.choice(LEASES))
+        self.recorded_lease(lock, kind is SEMAPHORE)
         with self.book.guard:
             self.locks.append(lock)
         return lock
 
-    def private_lock(self, fragile: bool = False, kind: Kind = FAIR) -> Lock:
-        """One that no contender waits for."""
-        name = f"private-{next(self.private)}"
-        lock = self.new_lock(name, fragile, kind)
+    def make(self, lock: Lock, lease: float) -> None:
+        making = lock.making
+        if making == BY_ZKFLOCK:
+            return
+        if lock.kind is not SEMAPHORE:
+            data = zookeeper.record(lease) if making.has_record else making.data
+            self.zookeeper.make(lock.path, data, making.writable)
+            return
+        self.zookeeper.make(lock.path, "", making.writable)
+        for child, permits in (("locks", 0), ("leases", PERMITS)):
+            data = zookeeper.record(lease, permits) if making.has_record else making.data
+            self.zookeeper.make(f"{lock.path}/{child}", data, making.writable)
+
+    def recorded_lease(self, lock: Lock, permit: bool = False) -> Optional[float]:
+        """Returns the lease in the lock's record, which never changes; None: no record yet."""
+        path = lock.record_at(permit)
+        if path not in lock.leases:
+            lease = self.zookeeper.recorded_lease(path)
+            if lease is None:
+                return None
+            lock.leases[path] = lease
+        return lock.leases[path]
+
+    def lease(self, lock: Lock, manner: Manner) -> float:
+        """Returns how long a command may outlive its last proof: the least lease of its locks."""
+        return min(self.recorded_lease(one, manner.permit) or DEFAULT_LEASE
+                   for one in lock.taken_by(manner))
+
+    def waits(self, lock: Lock) -> float:
+        """Returns how long a vanished holder is waited for: of two locks, on each in turn."""
+        return sum(max(one.leases.values(), default=DEFAULT_LEASE)
+                   for one in lock.linked())
+
+    def private_lock(self, fragile: bool = False, kind: Kind = FAIR, making: Making = OURS,
+                     lease: Optional[float] = None) -> Lock:
+        """Makes a lock that no contender of the crowd waits for."""
         if kind is PAIR:
-            lock.pair_with(self.new_lock(f"{name}-other", fragile, kind))
-        return lock
+            return self.private_pair((making, lease), (making, lease))[0]
+        return self.new_lock(f"private-{next(self.private)}", fragile, kind, making, lease)
+
+    def private_pair(self, *terms: tuple[Making, Optional[float]]) -> list[Lock]:
+        """Makes two locks, in the order in which zkflock takes them: making and lease of each."""
+        name = f"private-{next(self.private)}"
+        locks = [self.new_lock(f"{name}{suffix}", kind=PAIR, making=making, lease=lease)
+                 for suffix, (making, lease) in zip(("", "-other"), terms, strict=True)]
+        locks[0].pair_with(locks[1])
+        return locks
 
     @contextlib.contextmanager
     def stage(self) -> Iterator[Host]:

@@ -1,31 +1,18 @@
 """The crowd: one contender on each client machine, which takes its lock again and again."""
-import dataclasses
 import os
 import random
 import threading
 import traceback
-from typing import Optional
 
 from cluster import Cluster
 from hosts import Host
-from kinds import Manner
 from locks import Lock
-from runs import Run
+from makings import EXIT_CONFIG, draw_lease
+from runs import Operation, Run
 from world import now
 
 # Longer than any wait that the bounds allow; who waits longer is stuck.
 PATIENCE = 180.0
-
-
-@dataclasses.dataclass
-class Operation:
-    who: str
-    lock: Lock
-    manner: Manner
-    started: float
-    finished: float
-    status: Optional[int]  # None: it did not end
-    messages: str
 
 
 class Contender:
@@ -56,21 +43,25 @@ class Contender:
     def turn(self) -> None:
         manner = self.lock.kind.draw(self.lock, self.rng, True)
         run = Run(self.cluster.tools, self.host, self.lock,
-                  self.cluster.servers.shuffled(self.rng), self.hold_time(), manner=manner)
+                  self.cluster.servers.shuffled(self.rng), self.hold_time(), manner=manner,
+                  lease=draw_lease(self.rng))
         status = run.status(PATIENCE)
         if status is None:
             run.destroy()
         messages = run.messages()
         self.operations.append(
-            Operation(run.who, self.lock, manner, run.started, now(), status, messages))
+            Operation(run.who, self.lock, manner, run.started, now(), status, messages,
+                      run.asked))
         margin = run.margin()
         if margin is not None:
             with self.cluster.book.guard:
                 self.cluster.book.margins.append(margin)
-        if status == 0:
+        if status in (0, EXIT_CONFIG):
             # Kept in one file, for whoever overlapped with a holder that noticed nothing.
             self.lock.note(f"{run.who}:\n{messages}")
             os.remove(run.errors)
+        if status == EXIT_CONFIG:
+            self.over.wait(self.rng.uniform(0, 2))  # a refusal takes no time
 
 
 class Crowd:

@@ -1,16 +1,19 @@
 """The verdict over a whole campaign, from the payload's logs.  It asks zkflock nothing."""
 import dataclasses
 import os
+import re
+from collections import Counter
 from typing import Iterable
 
 import zookeeper
 from cluster import Book, Cluster
-from contenders import Operation
 from kinds import PERMITS, SEMAPHORE
-from locks import Lock, Turn
+from locks import NS, Lock, Turn
+from runs import Operation
+from makings import EXIT_CONFIG, REFUSALS, asked, outcomes
 from servers import NAMES
 from stage import EXIT_LOST, EXIT_UNREACHABLE
-from world import EXPIRY, LEASE, SLACK, read, until
+from world import EXPIRY, LONGEST_LEASE, SLACK, read, until
 
 OURS = {"zkflock", "lock-guard", "lock-witness", "payload"}
 
@@ -24,6 +27,11 @@ class Verdict:
     longest_gap: float = 0.0
 
 
+def time_of(line: str) -> float:
+    """Returns when the payload wrote this line."""
+    return int(line.split()[4]) / NS
+
+
 def overlaps(lock: Lock, book: Book, verdict: Verdict) -> None:
     """M: the payload was refused the judge's lock."""
     found = lock.overlaps()
@@ -32,7 +40,18 @@ def overlaps(lock: Lock, book: Book, verdict: Verdict) -> None:
         return
     verdict.overlaps += len(found)
     for line in found:
-        book.violation("M", f"{lock.path}: {line}", quiet=True, lock=lock)
+        book.violation("M", f"{lock.path}: {line}", quiet=True, lock=lock, at=time_of(line))
+
+
+def risks(lock: Lock, book: Book) -> None:
+    """M: with --lock-delay 0 a command may run beside one whose contender vanished, only there."""
+    for line in lock.risked():
+        at = time_of(line)
+        since = at - EXPIRY - LONGEST_LEASE - SLACK
+        struck = any(hit in lock.linked() and since < when < at for hit, when in book.struck)
+        if not struck and not book.disturbed(since, at) and not lock.fragile:
+            book.violation("M", f"{lock.path}: {line}, and nobody had vanished", lock=lock,
+                           at=at)
 
 
 def tokens(lock: Lock, book: Book) -> None:
@@ -89,10 +108,11 @@ def counts(lock: Lock, book: Book, verdict: Verdict) -> None:
         book.violation("C", f"{lock.path}: {line}", quiet=True, lock=lock)
 
 
-def gap_bound(lock: Lock, book: Book, since: float, to: float) -> float:
+def gap_bound(lock: Lock, cluster: Cluster, since: float, to: float) -> float:
     """How long nobody may start: each fault costs an expiry and a lease, one of the ensemble
     lasts as long as it lasts, and may cost every contender its session."""
-    vanished = EXPIRY + LEASE
+    book = cluster.book
+    vanished = EXPIRY + cluster.waits(lock)
     hits = sum(1 for hit, at in book.struck if hit in lock.linked() and since - vanished < at < to)
     bound = SLACK + vanished * max(1, hits)
     for start, end in book.disturbances:
@@ -101,7 +121,7 @@ def gap_bound(lock: Lock, book: Book, since: float, to: float) -> float:
     return bound
 
 
-def gaps(lock: Lock, book: Book, verdict: Verdict) -> None:
+def gaps(lock: Lock, cluster: Cluster, verdict: Verdict) -> None:
     """L: with a crowd waiting, somebody starts soon after the one before.
 
     Of a pair, who has the one may wait for who has the other: they count together.
@@ -112,26 +132,28 @@ def gaps(lock: Lock, book: Book, verdict: Verdict) -> None:
     for turn, one in turns:
         gap = max(0.0, turn.begin - since)
         verdict.longest_gap = max(verdict.longest_gap, gap)
-        bound = gap_bound(lock, book, since, turn.begin)
+        bound = gap_bound(lock, cluster, since, turn.begin)
         if gap > bound:
-            book.violation("L", f"{lock.path}: nobody between {latest} and {turn.who} for "
-                                f"{gap:.1f} s, {bound:.1f} s at most were due", lock=lock)
+            cluster.book.violation("L", f"{lock.path}: nobody between {latest} and {turn.who} for "
+                                   f"{gap:.1f} s, {bound:.1f} s at most were due", lock=lock)
         end = one.gone_by(turn)
         if latest == "the start" or end > since:
             latest, since = turn.who, end
 
 
-def idle_permits(lock: Lock, book: Book) -> None:
+def idle_permits(lock: Lock, cluster: Cluster) -> None:
     """L: a holder that vanished costs those who come one lease, not each of them one."""
+    book = cluster.book
+    lease = cluster.waits(lock)
     waits = 0
     for i, turn in enumerate(lock.turns[1:], 1):
         since = lock.turns[i - 1].begin
         running = sum(1 for before in lock.turns[max(0, i - 20):i]
                       if lock.gone_by(before) > since + SLACK)
-        if running >= PERMITS or turn.begin - since < 0.9 * LEASE:
+        if running >= PERMITS or turn.begin - since < 0.9 * lease:
             continue
         # What a fault of the ensemble costs is not counted, as it may cost everybody's session.
-        if not book.disturbed(since - 2 * (EXPIRY + LEASE), turn.begin):
+        if not book.disturbed(since - 2 * (EXPIRY + lease), turn.begin):
             waits += 1
     hits = sum(1 for hit, _ in book.struck if hit is lock)
     if waits > hits:
@@ -139,27 +161,52 @@ def idle_permits(lock: Lock, book: Book) -> None:
                             f"free; {hits} faults struck it", lock=lock)
 
 
-def statuses(operations: list[Operation], book: Book) -> dict[str, int]:
-    """E: what contenders were told is what happened; those that no fault touched succeed."""
-    counted: dict[str, int] = {}
+def refused_rightly(messages: str) -> bool:
+    return any(re.search(reason, messages) for reason in REFUSALS)
+
+
+def told_of_lease(lease: float, op: Operation) -> bool:
+    """Returns true unless it asked for another lease and does not say that this one is used."""
+    return op.asked in (None, lease) or "which is used here instead" in op.messages
+
+
+def fault_of(op: Operation, cluster: Cluster) -> str:
+    """Returns what is wrong with how the run ended; nothing if all is well."""
+    turn = op.lock.turn(op.who)
+    whole = turn is not None and turn.end is not None
+    due = outcomes(op.lock, op.manner, op.asked) | set(op.struck)
+    if cluster.book.disturbed(op.started, op.finished):
+        due |= {EXIT_LOST, EXIT_UNREACHABLE}
+    lease = cluster.lease(op.lock, op.manner)
+    if op.status not in due:
+        return f"ended with {op.status}, not with one of {sorted(due)}"
+    if op.status == 0 and not whole and not op.struck:
+        return "ended with 0 without a whole run"
+    if op.status == EXIT_LOST and not turn and not op.struck:
+        return "lost the lock before its command ran"
+    if op.status == EXIT_LOST and "lost" not in op.messages:
+        return "ended with 75 and does not say why"
+    if op.status == EXIT_CONFIG and (turn or not refused_rightly(op.messages)):
+        return "was refused, " + ("after its run" if turn else "and it is not clear why")
+    if op.status == 0 and not op.manner.both and not told_of_lease(lease, op):
+        return f"asked for {asked(op.asked):g} s, was given {lease:g} s and is not told"
+    return ""
+
+
+def statuses(operations: list[Operation], cluster: Cluster) -> dict[str, int]:
+    """E: what contenders were told is what happened; a run that no fault strikes succeeds, or is
+    refused where zkflock has to refuse it."""
     for op in operations:
-        counted[str(op.status)] = counted.get(str(op.status), 0) + 1
-        turn = op.lock.turn(op.who)
-        whole = turn is not None and turn.end is not None
-        disturbed = book.disturbed(op.started, op.finished)
-        if op.status == 0:
-            if not whole:
-                book.violation("E", f"{op.who} ended with 0 without a whole run", lock=op.lock)
-        elif op.status is None:
-            book.violation("L", f"{op.who} did not end in {op.finished - op.started:.0f} s: "
-                                f"{op.messages}", lock=op.lock)
-        elif op.status not in (EXIT_LOST, EXIT_UNREACHABLE) or not disturbed:
-            book.violation("E", f"{op.who} ended with {op.status} "
-                                f"{'during' if disturbed else 'without'} a fault of the ensemble: "
-                                f"{op.messages}", lock=op.lock)
-        elif op.status == EXIT_LOST and "lost" not in op.messages:
-            book.violation("E", f"{op.who} ended with 75 and said: {op.messages}", lock=op.lock)
-    return counted
+        invariant, fault = "E", ""
+        if op.status is None:
+            invariant, fault = "L", f"did not end in {op.finished - op.started:.0f} s"
+        else:
+            fault = fault_of(op, cluster)
+        if fault:
+            cluster.book.violation(
+                invariant, f"{op.lock.path}, {op.lock.making.name}: {op.who}, {op.manner.name}, "
+                           f"{fault}: {op.messages}", lock=op.lock, at=op.finished)
+    return dict(Counter(str(op.status) for op in operations))
 
 
 def processes_left() -> list[str]:
@@ -220,12 +267,13 @@ def judge(cluster: Cluster) -> Verdict:
         lock.refresh()
         verdict.turns += lock.operations()
         overlaps(lock, cluster.book, verdict)
+        risks(lock, cluster.book)
         tokens(lock, cluster.book)
         counts(lock, cluster.book, verdict)
         private = lock.name.startswith("private")
         second = lock.partner in cluster.locks[:cluster.locks.index(lock)]
         if not private and not second:
-            gaps(lock, cluster.book, verdict)
+            gaps(lock, cluster, verdict)
         if not private and lock.kind is SEMAPHORE:
-            idle_permits(lock, cluster.book)
+            idle_permits(lock, cluster)
     return verdict

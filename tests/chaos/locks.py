@@ -4,7 +4,8 @@ import os
 import threading
 from typing import Optional
 
-from kinds import FAIR, Kind
+from kinds import FAIR, Kind, Manner
+from makings import OURS, Making
 from world import now, read, until
 from zookeeper import ROOT
 
@@ -32,14 +33,16 @@ class Turn:
 
 
 class Lock:
-    def __init__(self, directory: str, name: str, fragile: bool = False, kind: Kind = FAIR
-                 ) -> None:
+    def __init__(self, directory: str, name: str, fragile: bool = False, kind: Kind = FAIR,
+                 making: Making = OURS) -> None:
         """fragile: a fault that no lock service survives is played with it; it will overlap."""
         self.name = name
         self.path = f"{ROOT}/{name}"
         self.directory = f"{directory}/{name}"
         self.fragile = fragile
         self.kind = kind
+        self.making = making
+        self.leases: dict[str, float] = {}  # by znode, of its record, once that was seen
         self.partner: Optional["Lock"] = None  # the other one of a pair
         self.turns: list[Turn] = []  # in the order of their begins
         self.by_who: dict[str, Turn] = {}
@@ -61,6 +64,13 @@ class Lock:
     def queues(self) -> list[str]:
         """The znodes below which its contenders stand."""
         return [self.path + child for child in self.kind.children]
+
+    def record_at(self, permit: bool) -> str:
+        """Returns the znode whose record has the lease."""
+        return self.path + "/leases" if permit else self.path
+
+    def taken_by(self, manner: Manner) -> list["Lock"]:
+        return [self, self.partner] if self.partner and manner.both else [self]
 
     def linked(self) -> list["Lock"]:
         """Those whose holders keep each other waiting, itself the first."""
@@ -100,13 +110,17 @@ class Lock:
         return turn.end or self.emptied.get(turn.who) or turn.begin + turn.hold
 
     def seen(self, what: str) -> list[str]:
-        """A line for each payload that found another alive (overlap), or its traces (changed)."""
+        """Returns lines of payloads that saw another (overlap, risked) or its traces (changed)."""
         path = f"{self.directory}/violations"
         lines = read(path).splitlines() if os.path.exists(path) else []
         return [line for line in lines if line.startswith(f"{what} ")]
 
     def overlaps(self) -> list[str]:
         return self.seen("overlap")
+
+    def risked(self) -> list[str]:
+        """Returns a line for each payload with --lock-delay 0 that found another one alive."""
+        return self.seen("risked")
 
     def operations(self) -> int:
         """One that took two locks counts where it was asked for."""

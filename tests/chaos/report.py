@@ -2,7 +2,7 @@
 import statistics
 from collections import Counter
 
-from cluster import Cluster, Violation
+from cluster import Cluster
 from contenders import Crowd
 from judge import Verdict
 from kinds import KINDS
@@ -73,13 +73,14 @@ def spans(cluster: Cluster) -> None:
               f"{-min(book.margins):.3f} s, of {len(book.margins)} losses")
 
 
-def list_violations(violations: list[Violation]) -> None:
+def list_violations(cluster: Cluster) -> None:
     """In order; of many of a kind the first ones, which have to do with the cause."""
-    print("\nviolations")
+    print("\nviolations, and after how many seconds")
+    violations = sorted(cluster.book.violations, key=lambda violation: violation.at)
     for invariant in sorted({violation.invariant for violation in violations}):
         some = [violation for violation in violations if violation.invariant == invariant]
         for violation in some[:SHOWN]:
-            print(f"  {violation}")
+            print(f"  {violation.at - cluster.started:.1f} s, {violation}")
         if len(some) > SHOWN:
             print(f"  {invariant}: ... and {len(some) - SHOWN} more")
 
@@ -100,7 +101,7 @@ def report(cluster: Cluster, crowd: Crowd, verdict: Verdict, counted: dict[str, 
             print(f"  {text}")
     violations = cluster.book.violations
     if violations:
-        list_violations(violations)
+        list_violations(cluster)
         print(f"logs are kept in {cluster.directory}")
     print(f"chaos: {verdict.turns} operations, {len(cluster.book.faults)} faults, "
           f"{len(violations)} violations, {verdict.lost_updates} lost updates, "

@@ -1,4 +1,5 @@
 """One run of zkflock with the payload as its command."""
+import dataclasses
 import itertools
 import os
 import re
@@ -34,12 +35,14 @@ class Run:
     def __init__(self, tools: Tools, host: Host, lock: Lock, servers: str, hold: float,
                  variants: Sequence[str] = (), options: Sequence[str] = (),
                  session: float = SESSION, watch: bool = False, stderr=None,
-                 environ: Optional[dict[str, str]] = None, manner: Manner = PLAIN) -> None:
+                 environ: Optional[dict[str, str]] = None, manner: Manner = PLAIN,
+                 lease: Optional[float] = None) -> None:
         """watch: learn when the last process of the payload's tree is gone."""
         self.who = f"{host.name}-{next(_numbers)}"
         self.host = host
         self.lock = lock
         self.manner = manner
+        self.asked = lease  # by --lease
         self.told_to_end = False
         self.errors = f"{tools.directory}/{self.who}.err"
         self.empty_at: Optional[float] = None
@@ -57,7 +60,8 @@ class Run:
                 command = ["sh", "-c", LEAVE_BEHIND, f"{lock.directory}/log", self.who, *command]
         with open(self.errors, "w") as errors:
             self.process = host.popen(
-                [*common, *manner.options, *options, lock.path, *command],
+                [*common, *(["--lease", f"{lease:g}s"] if lease else []), *manner.options,
+                 *options, lock.path, *command],
                 stdin=subprocess.DEVNULL, stderr=errors if stderr is None else stderr,
                 stdout=subprocess.DEVNULL, env={**os.environ, **(environ or {})})
         self.pid = self.process.pid
@@ -166,3 +170,17 @@ class Run:
             return None
         span = float(found[1]) * UNITS[found[2]]
         return span if found[3] == "before" else -span
+
+
+@dataclasses.dataclass
+class Operation:
+    """How a run ended, for the judge."""
+    who: str
+    lock: Lock
+    manner: Manner
+    started: float
+    finished: float
+    status: Optional[int]  # None: it did not end
+    messages: str
+    asked: Optional[float]  # by --lease
+    struck: Sequence[int] = ()  # statuses that are right besides, since a fault struck it

@@ -5,10 +5,11 @@ from typing import Callable, Optional
 
 from cluster import Cluster, Fault
 from hosts import Host
-from kinds import Manner
+from kinds import FAIR, Kind, Manner
 from locks import Lock
+from makings import draw_lease
 from runs import Run
-from world import EXPIRY, LEASE, SLACK, now, until
+from world import EXPIRY, SLACK, now, until
 
 EXIT_OSERR, EXIT_INTERNAL, EXIT_LOST, EXIT_UNREACHABLE = 71, 70, 75, 69
 # A tree that is to die "at once": noticed, listed, killed.
@@ -30,15 +31,17 @@ class Scenario:
     invariants: str
     on_ensemble: bool  # strikes servers: one such scenario at a time
     play: Callable[["Stage"], None]
+    corner: bool = False  # has a cast and locks of its own, and takes its time
 
 
 SCENARIOS: list[Scenario] = []
 
 
-def scenario(number: int, name: str, invariants: str, on_ensemble: bool = False):
+def scenario(number: int, name: str, invariants: str, on_ensemble: bool = False,
+             corner: bool = False):
     """Enters a function into the list: the number is the one of the list of faults."""
     def enter(play: Callable[["Stage"], None]) -> Callable[["Stage"], None]:
-        SCENARIOS.append(Scenario(number, name, invariants, on_ensemble, play))
+        SCENARIOS.append(Scenario(number, name, invariants, on_ensemble, play, corner))
         return play
     return enter
 
@@ -63,15 +66,41 @@ class Stage:
     def kind(self) -> str:
         """Of the lock that was struck, which may be one of the scenario's own."""
         lock = self.fault.lock if self.fault and self.fault.lock else self.lock
-        return lock.kind.name
+        return f"{lock.path}: {lock.kind.name}, {lock.making.name}"
+
+    # ---- times ----
+
+    @property
+    def lease(self) -> float:
+        """Returns the lease of the stage's lock and of the scenario's own ones, in seconds."""
+        return self.cluster.lease(self.lock, self.manner)
+
+    def vanished_on(self, lock: Lock) -> float:
+        """Returns the seconds until somebody holds this lock after its holder vanished."""
+        return EXPIRY + self.cluster.waits(lock) + SLACK
+
+    @property
+    def vanished(self) -> float:
+        return self.vanished_on(self.lock)
+
+    @property
+    def cut_off(self) -> float:
+        """Returns the same where the network came back early, which may have kept the session."""
+        return self.vanished + self.lease
 
     # ---- acts ----
+
+    def private_lock(self, fragile: bool = False, kind: Kind = FAIR, **options) -> Lock:
+        """Makes a lock that nobody else waits for."""
+        options.setdefault("lease", self.lease)
+        return self.cluster.private_lock(fragile, kind, **options)
 
     def run(self, hold: float, servers: Optional[str] = None, lock: Optional[Lock] = None,
             host: Optional[Host] = None, manner: Optional[Manner] = None, **options) -> Run:
         lock = lock or self.lock
         if manner is None:
             manner = self.manner if lock is self.lock else lock.kind.draw(lock, self.rng, False)
+        options.setdefault("lease", draw_lease(self.rng))
         return Run(self.cluster.tools, host or self.host, lock,
                    servers or self.servers.shuffled(self.rng), hold, watch=True, manner=manner,
                    **options)
@@ -85,7 +114,7 @@ class Stage:
         return run
 
     def await_begin(self, run: Run) -> None:
-        patience = 4 * (EXPIRY + LEASE)
+        patience = 4 * self.vanished
         until(lambda: run.begun() or run.process.poll() is not None, patience)
         if run.begun():
             return
@@ -94,14 +123,19 @@ class Stage:
                                f"{run.messages()}")
         raise NotPlayed("no lock while the ensemble is disturbed")
 
-    def struck(self, lock: Optional[Lock] = None) -> float:
-        """Notes that the fault is in; returns when."""
+    def begun(self, lock: Lock) -> float:
+        """Notes the fault; returns the time."""
         at = now()
-        fault = Fault(self.played.number, self.played.name, at, lock or self.lock)
         with self.book.guard:
             if self.fault is None:
-                self.fault = fault
-                self.book.faults.append(fault)
+                self.fault = Fault(self.played.number, self.played.name, at, lock)
+                self.book.faults.append(self.fault)
+        return at
+
+    def struck(self, lock: Optional[Lock] = None) -> float:
+        """Notes the fault, which hits a holder or waiter; returns the time."""
+        at = self.begun(lock or self.lock)
+        with self.book.guard:
             self.book.struck.append((lock or self.lock, at))
         return at
 
@@ -138,10 +172,11 @@ class Stage:
 
     def dead_in_lease(self, run: Run, cut_at: float) -> None:
         """No proof was sent after the cut, so that the lease ended one lease after it at most."""
-        self.dead_by(run, cut_at + LEASE)
+        ends = cut_at + self.cluster.lease(run.lock, run.manner)
+        self.dead_by(run, ends)
         if run.empty_at:
             with self.book.guard:
-                self.book.cut_margins.append(cut_at + LEASE - run.empty_at)
+                self.book.cut_margins.append(ends - run.empty_at)
 
     def dies_cut_off(self, variants: list[str], how) -> None:
         """A holder whose command is of these variants is cut off until nothing of it is left."""
@@ -150,7 +185,7 @@ class Stage:
             self.struck()
             self.dead_in_lease(run, cut_at)
         self.lost(run)
-        self.taken_over("client cut off", cut_at, CUT_OFF)
+        self.taken_over("client cut off", cut_at, self.cut_off)
 
     def ends(self, run: Run, *statuses: int, message: str = "", within: float = FAREWELL
              ) -> None:
@@ -183,7 +218,7 @@ class Stage:
         others: what is right besides.
         """
         if run.status(within) is None and self.disturbed():
-            run.status(2 * VANISHED)  # its session may have gone with the fault, and its place
+            run.status(2 * self.vanished)  # its session may have gone with the fault, and its place
         disturbed = (EXIT_LOST, EXIT_UNREACHABLE) if self.disturbed() else ()
         self.ends(run, 0, *others, *disturbed, within=0.1)
 
@@ -192,9 +227,6 @@ class Stage:
 
     def taken_over(self, kind: str, at: float, bound: float) -> None:
         """The next holder starts; how long it took goes into the report."""
-        if self.lock.partner and bound >= VANISHED:
-            # Who takes both finds the second one's holder vanished when it has the first.
-            bound += LEASE
         begin = self.lock.await_next(at, bound + 30)
         if self.disturbed():
             return
@@ -208,8 +240,5 @@ class Stage:
                     f"{begin - at:.1f} s, not within {bound:.1f} s")
 
 
-# A holder that vanished: its session expires, then the next one waits the lease out.
-VANISHED = EXPIRY + LEASE + SLACK
-# The same where the network came back before the end: that may have kept the session.
-CUT_OFF = VANISHED + LEASE
+# A holder whose place is given back by whoever is left of it.
 RELEASED = SLACK

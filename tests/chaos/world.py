@@ -5,7 +5,9 @@ from typing import Callable, TypeVar
 
 SESSION = 4.0  # seconds; what clients ask for
 TICK = 0.5
-LEASE = 5.0
+DEFAULT_LEASE = 15.0  # zkflock's own
+# What contenders ask for, and the bound of what they wait for a holder that vanished.
+LONGEST_LEASE = 25.0
 # An expiry is decided at the tick after the session's end, by a leader that has its own work.
 EXPIRY = SESSION + 2 * TICK
 # What a machine with few processors may add to anything.

@@ -1,7 +1,9 @@
 """The administrator's acts, through kazoo: what zkflock itself is not asked about."""
 import contextlib
 import logging
+import re
 import warnings
+from typing import Optional
 
 warnings.filterwarnings("ignore")
 logging.getLogger("kazoo").addHandler(logging.NullHandler())
@@ -9,6 +11,7 @@ import kazoo.client  # noqa: E402
 import kazoo.exceptions  # noqa: E402
 import kazoo.handlers.threading  # noqa: E402
 import kazoo.retry  # noqa: E402
+import kazoo.security  # noqa: E402
 
 NoNode = kazoo.exceptions.NoNodeError
 NodeExists = kazoo.exceptions.NodeExistsError
@@ -51,11 +54,21 @@ class Administrator:
         self.client.start(60)
         self.create(ROOT)
 
-    def make_lock(self, path: str, lease: float) -> None:
-        """With the record that zkflock writes, and a lease that suits a short campaign."""
-        record = f"zkflock/1 base=0 lease={int(lease * 1000)}ms\n".encode()
+    def make(self, path: str, data: str, writable: bool = True) -> None:
+        """Makes a znode of a lock, with all rights for clients or without WRITE."""
+        acl = [kazoo.security.make_acl("world", "anyone", read=True, create=True, delete=True,
+                                       write=writable, admin=writable)]
         with contextlib.suppress(NodeExists):  # a retry whose first attempt got through
-            self.client.retry(self.client.create, path, record)
+            self.client.retry(self.client.create, path, data.encode(), acl)
+
+    def recorded_lease(self, path: str) -> Optional[float]:
+        """Returns the lease in seconds; None: the znode has no record, or does not exist."""
+        try:
+            data, _ = self.client.retry(self.client.get, path)
+        except NoNode:
+            return None
+        found = re.fullmatch(r"zkflock/1 .*lease=(\d+)ms.*", data.decode(errors="replace").strip())
+        return int(found[1]) / 1000 if found else None
 
     def contenders(self, path: str) -> list[str]:
         try:
@@ -77,3 +90,9 @@ class Administrator:
         for child in self.client.retry(self.client.get_children, parent):
             if child.startswith(prefix):
                 self.delete(f"{parent}/{child}")
+
+
+def record(lease: float, permits: int = 0) -> str:
+    """Returns what zkflock writes into a lock's znode."""
+    of_permits = f" permits={permits}" if permits else ""
+    return f"zkflock/1 base=0 lease={int(lease * 1000)}ms{of_permits}\n"

@@ -4,7 +4,7 @@ import time
 
 from hung import HungFileSystem
 from stage import AT_ONCE, NotPlayed, Stage, scenario
-from world import LEASE, now, read
+from world import now, read
 
 
 def ended_in_lease(stage: Stage, *variants: str) -> None:
@@ -49,7 +49,7 @@ def unkillable(stage: Stage) -> None:
 
     On a lock of its own: the next holder has to overlap with it.
     """
-    lock = stage.cluster.private_lock(fragile=True)
+    lock = stage.private_lock(fragile=True)
     try:
         hung = HungFileSystem(f"{stage.cluster.directory}/hung-{lock.name}")
     except SystemExit as reason:
@@ -60,7 +60,7 @@ def unkillable(stage: Stage) -> None:
         stage.expect(hung.asked.wait(5), "harness", "it does not hang")
         with stage.network.cut(stage.host.name) as cut_at:
             stage.struck(lock)
-            time.sleep(LEASE + stage.rng.uniform(1, 3))
+            time.sleep(stage.lease + stage.rng.uniform(1, 3))
         over = run.process.poll()
         if state(payload) != "D":
             raise NotPlayed("the kernel lets it be killed all the same")

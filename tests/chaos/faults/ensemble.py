@@ -5,8 +5,8 @@ import time
 from pulse import Pulse
 from servers import NAMES
 from runs import Run
-from stage import EXIT_LOST, EXIT_UNREACHABLE, VANISHED, NotPlayed, Stage, scenario
-from world import EXPIRY, LEASE, SESSION, SLACK, now, until
+from stage import EXIT_LOST, EXIT_UNREACHABLE, NotPlayed, Stage, scenario
+from world import EXPIRY, SESSION, SLACK, now, until
 
 # A leader that is gone: the others notice, vote, and the clients find them.
 ELECTION = 5.0
@@ -14,8 +14,6 @@ SYNC_LIMIT = 5.0
 # Until a server that was cut off has stopped waiting and clients have found another.
 FAR = 40.0
 TERMINATED = 128 + signal.SIGTERM
-# A holder that has no answer for 3.6 of 5 s ends its command; the last proof may be 0.8 s old.
-BRIDGED = LEASE / 2
 
 
 def others(name: str) -> list[str]:
@@ -26,11 +24,13 @@ def bridges(stage: Stage, run: Run, pulse: Pulse) -> None:
     """The command never notices, unless nothing was committed for longer than a lease bridges."""
     still = pulse.standstill()
     right = [0]
-    if still > BRIDGED:
+    # A holder that has no answer for 3.6 of 5 s ends its command; the last proof may be 0.8 s old.
+    bridged = stage.lease / 2
+    if still > bridged:
         right.append(EXIT_LOST)
         stage.servers.own_faults.append(
             f"{stage.played.name}: nothing was committed for {still:.1f} s, of which a lease of "
-            f"{LEASE:g} s bridges {BRIDGED:g} s")
+            f"{stage.lease:g} s bridges {bridged:g} s")
     stage.ends(run, *right, within=FAR)
 
 
@@ -130,7 +130,7 @@ def leader_killed(stage: Stage) -> None:
         stage.servers.kill(leader)
         for lock in stage.cluster.busy_locks:
             if lock is not stage.lock:
-                begin = lock.await_next(at, ELECTION + VANISHED)
+                begin = lock.await_next(at, ELECTION + stage.vanished_on(lock))
                 stage.expect(begin is not None, "L", f"nobody holds {lock.path} after an election")
                 if begin:
                     with stage.book.guard:
@@ -165,7 +165,7 @@ def quorum_lost(stage: Stage) -> None:
         time.sleep(stage.rng.uniform(0, 3))
         back = now()
         begun = [turn for lock in stage.cluster.locks for turn in lock.turns
-                 if at + LEASE < turn.begin < back]
+                 if at + stage.lease < turn.begin < back]
         for turn in begun:
             stage.violated("M", f"{turn.who} starts {turn.begin - at:.1f} s after the quorum was "
                                 "lost")
@@ -174,7 +174,8 @@ def quorum_lost(stage: Stage) -> None:
         stage.servers.await_healthy()
         healthy = now()
         for lock in stage.cluster.busy_locks:
-            stage.expect(lock.await_next(healthy, 2 * VANISHED + 10) is not None, "L",
+            begin = lock.await_next(healthy, 2 * stage.vanished_on(lock) + 10)
+            stage.expect(begin is not None, "L",
                          f"nobody holds {lock.path} after the quorum is back")
     stage.ends(run, EXIT_LOST, within=FAR)
 
@@ -184,7 +185,7 @@ def lagging_follower(stage: Stage) -> None:
     """Its session is over; the follower may still show the znode that it had."""
     server = stage.rng.choice(stage.servers.followers())
     leader = stage.servers.await_leader()
-    holder_host_lock = stage.cluster.private_lock()
+    holder_host_lock = stage.private_lock()
     with stage.cluster.stage() as other:
         holder = stage.hold(EXPIRY + 8, lock=holder_host_lock, host=other)
         run = stage.run(0.1, servers=stage.servers.address(server), lock=holder_host_lock)
@@ -198,4 +199,4 @@ def lagging_follower(stage: Stage) -> None:
                 time.sleep(2)
             stage.servers.await_healthy()
         stage.ends(holder, 0, EXIT_LOST, within=FAR)
-        stage.ends(run, 0, EXIT_UNREACHABLE, within=FAR + VANISHED + SLACK)
+        stage.ends(run, 0, EXIT_UNREACHABLE, within=FAR + stage.vanished + SLACK)

@@ -9,9 +9,9 @@ from typing import Iterator
 
 from runs import Run
 from sandbox import MNT_DETACH, mount, unmount
-from stage import (CUT_OFF, EXIT_LOST, EXIT_UNREACHABLE, FAREWELL, VANISHED, NotPlayed, Stage,
+from stage import (EXIT_LOST, EXIT_UNREACHABLE, FAREWELL, NotPlayed, Stage,
                    scenario)
-from world import EXPIRY, LEASE, SLACK, now, read
+from world import EXPIRY, SLACK, now, read
 
 HOUR = 3600 * 10**9
 
@@ -33,13 +33,13 @@ class Clock:
 @scenario(24, "the wall clock is set, both ways", "M E")
 def wall_clock(stage: Stage) -> None:
     clock = Clock(stage)
-    hold = LEASE + 3
+    hold = stage.lease + 3
     run = stage.run(hold, environ=clock.environ)
     for offset in stage.rng.sample([HOUR, -HOUR], 2) + [0]:
         time.sleep(stage.rng.uniform(0.5, 2.5))
         stage.struck()
         clock.set(offset, 0)
-    stage.survives(run, 4 * VANISHED)
+    stage.survives(run, 4 * stage.vanished)
 
 
 @scenario(25, "the clock jumps as after a suspend", "M O E")
@@ -51,24 +51,24 @@ def suspend(stage: Stage) -> None:
     at = stage.struck()
     clock.set(HOUR, HOUR)
     # A real timer would have rung; the deadlines as they stood are the latest that is right.
-    stage.dead_by(run, at + LEASE)
+    stage.dead_by(run, at + stage.lease)
     stage.lost(run)
-    stage.taken_over("clock jumped", at, VANISHED)
+    stage.taken_over("clock jumped", at, stage.vanished)
 
 
 @scenario(26, "no processor", "M E")
 def starved(stage: Stage) -> None:
     """The machine of a holder gets next to no time, and others want it."""
-    hold = LEASE + 5
+    hold = stage.lease + 5
     run = stage.hold(hold)
     percent = stage.rng.choice([3, 6, 12])
     try:
         with stage.host.starved(percent, hogs=2):
             stage.struck()
-            time.sleep(stage.rng.uniform(4, LEASE + EXPIRY))
+            time.sleep(stage.rng.uniform(4, stage.lease + EXPIRY))
     except (FileNotFoundError, PermissionError) as reason:
         raise NotPlayed(f"no control over the processor: {reason}") from None
-    stage.ends(run, 0, EXIT_LOST, within=2 * VANISHED + hold)
+    stage.ends(run, 0, EXIT_LOST, within=2 * stage.vanished + hold)
 
 
 @contextlib.contextmanager
@@ -93,7 +93,7 @@ def cut_off_and_dead(stage: Stage, run: Run) -> None:
         stage.struck()
         stage.dead_in_lease(run, cut_at)
     stage.ends(run, EXIT_LOST, within=FAREWELL + SLACK)
-    stage.taken_over("client cut off", cut_at, CUT_OFF)
+    stage.taken_over("client cut off", cut_at, stage.cut_off)
 
 
 @scenario(27, "stderr is a full pipe", "M O E")
@@ -158,10 +158,10 @@ def no_memory(stage: Stage) -> None:
 def no_memory_alone(stage: Stage) -> None:
     """It may not be able to go on; then the command ends, and that is told by the status."""
     since = now()
-    run = stage.hold(LEASE + 2)
+    run = stage.hold(stage.lease + 2)
     no_more_memory(run.pid)
     stage.struck()
-    status = run.status(LEASE + 2 + FAREWELL)
+    status = run.status(stage.lease + 2 + FAREWELL)
     stage.expect(status is not None, "E", f"{run.who} hangs since {now() - since:.1f} s: "
                  f"{run.messages()}")
     if status == 0:

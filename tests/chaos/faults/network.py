@@ -1,8 +1,8 @@
 """Faults 1 to 3: the network between a client and all servers."""
 import time
 
-from stage import CUT_OFF, EXIT_LOST, VANISHED, Stage, scenario
-from world import LEASE, now
+from stage import EXIT_LOST, Stage, scenario
+from world import now
 
 
 def variants(stage: Stage) -> list[str]:
@@ -18,7 +18,7 @@ def cut_until_dead(stage: Stage, how) -> None:
         # Sometimes it comes back before zkflock has ended.
         time.sleep(stage.rng.choice([0, 0.3, 3]))
     stage.lost(run)
-    stage.taken_over("client cut off", cut_at, CUT_OFF)
+    stage.taken_over("client cut off", cut_at, stage.cut_off)
 
 
 @scenario(1, "client cut off from all servers", "M O E L")
@@ -33,7 +33,7 @@ def refused(stage: Stage) -> None:
 
 @scenario(2, "client cut off for less than the lease", "M E")
 def cut_off_shortly(stage: Stage) -> None:
-    hold = LEASE + 3
+    hold = stage.lease + 3
     run = stage.hold(hold)
     for _ in range(stage.rng.randint(1, 2)):
         time.sleep(stage.rng.uniform(0.2, 1))
@@ -62,6 +62,6 @@ def waiter_cut_off(stage: Stage) -> None:
     with stage.network.cut(stage.host.name):
         stage.struck()
         time.sleep(stage.rng.uniform(0.2, 8))
-    stage.survives(run, 4 * VANISHED, EXIT_LOST)
+    stage.survives(run, 4 * stage.vanished, EXIT_LOST)
     stage.expect(run.begun() or stage.disturbed(), "L",
                  f"{run.who} never ran, {now() - run.started:.1f} s: {run.messages()}")

@@ -3,9 +3,9 @@ import os
 import signal
 import time
 
-from stage import (AT_ONCE, CUT_OFF, EXIT_INTERNAL, EXIT_LOST, FAREWELL, RELEASED, VANISHED, Stage,
+from stage import (AT_ONCE, EXIT_INTERNAL, EXIT_LOST, FAREWELL, RELEASED, Stage,
                    scenario)
-from world import EXPIRY, LEASE, SESSION, SLACK, now, until
+from world import EXPIRY, SESSION, SLACK, now, until
 
 KILLED = 128 + signal.SIGKILL
 
@@ -31,7 +31,7 @@ def keeper_killed_early(stage: Stage) -> None:
     stage.ends(run, KILLED if hit else 0, 0)
     if run.begun() and run.empty_at is None:
         stage.dead_by(run, at + AT_ONCE)
-    stage.taken_over("keeper killed early", at, VANISHED)
+    stage.taken_over("keeper killed early", at, stage.vanished)
 
 
 @scenario(15, "the client's host crashes", "M L")
@@ -41,7 +41,7 @@ def host_crash(stage: Stage) -> None:
     stage.host.power_off()
     stage.dead_by(run, at + AT_ONCE)
     stage.ends(run, KILLED)
-    stage.taken_over("host crashed", at, VANISHED)
+    stage.taken_over("host crashed", at, stage.vanished)
 
 
 @scenario(16, "the guard is killed", "M O E L")
@@ -61,19 +61,19 @@ def keeper_stopped(stage: Stage) -> None:
     run.signal(signal.SIGSTOP)
     at = stage.struck()
     stage.dead_in_lease(run, at)
-    stage.taken_over("keeper stopped", at, VANISHED)
+    stage.taken_over("keeper stopped", at, stage.vanished)
     run.signal(signal.SIGCONT)
     stage.lost(run)
 
 
 @scenario(17, "the keeper is stopped shortly", "M E")
 def keeper_stopped_shortly(stage: Stage) -> None:
-    hold = LEASE + 1
+    hold = stage.lease + 1
     run = stage.hold(hold)
     run.signal(signal.SIGSTOP)
     stage.struck()
     # Past two thirds of the session's timeout the connection is given up and made again.
-    time.sleep(stage.rng.uniform(0.2, LEASE / 3))
+    time.sleep(stage.rng.uniform(0.2, stage.lease / 3))
     run.signal(signal.SIGCONT)
     stage.survives(run, hold + 20)
 
@@ -85,7 +85,7 @@ def guard_stopped(stage: Stage) -> None:
     os.kill(guard, signal.SIGSTOP)
     at = stage.struck()
     # What the guard was told before it stopped may have been sent a moment later.
-    stage.dead_by(run, at + LEASE + 0.5)
+    stage.dead_by(run, at + stage.lease + 0.5)
     stage.ends(run, EXIT_LOST, EXIT_INTERNAL)
 
 
@@ -98,7 +98,7 @@ def guard_stopped_cut_off(stage: Stage) -> None:
         stage.struck()
         stage.dead_in_lease(run, cut_at)
     stage.ends(run, EXIT_LOST, EXIT_INTERNAL)
-    stage.taken_over("client cut off", cut_at, CUT_OFF)
+    stage.taken_over("client cut off", cut_at, stage.cut_off)
 
 
 @scenario(19, "everything of a holder is frozen for longer than the lease", "O E")
@@ -107,13 +107,13 @@ def frozen(stage: Stage) -> None:
 
     It has a lock of its own, on which overlaps are expected.
     """
-    lock = stage.cluster.private_lock(fragile=True)
+    lock = stage.private_lock(fragile=True)
     run = stage.hold(lock=lock)
     with stage.cluster.stage() as other:
         successor = stage.run(0.2, lock=lock, host=other)
         stage.host.freeze(True)
         stage.struck(lock)
-        begun = until(successor.begun, VANISHED + 2 * SLACK, 0.05)
+        begun = until(successor.begun, stage.vanished + 2 * SLACK, 0.05)
         stage.expect(begun or stage.disturbed(), "L", "nobody takes over from a frozen holder")
         time.sleep(stage.rng.uniform(0, 1))
         stage.host.freeze(False)
@@ -137,7 +137,7 @@ def waiter_stopped(stage: Stage) -> None:
     begun = run.begun()
     run.signal(signal.SIGCONT)
     # If its command ran before the stop, it may have been lost; if not, it starts with a new proof.
-    stage.survives(run, 4 * VANISHED, *([EXIT_LOST] if begun else []))
+    stage.survives(run, 4 * stage.vanished, *([EXIT_LOST] if begun else []))
     turn = run.turn()
     stage.expect(turn is not None or stage.disturbed(), "L", f"{run.who} never ran: "
                  f"{now() - before:.1f} s after it went on: {run.messages()}")
@@ -146,7 +146,7 @@ def waiter_stopped(stage: Stage) -> None:
 @scenario(32, "TERM, INT or HUP at any time", "M L E")
 def signals(stage: Stage) -> None:
     """While it connects, waits, starts, runs, gives back: a znode of its own is never left."""
-    lock = stage.cluster.private_lock(kind=stage.lock.kind)
+    lock = stage.private_lock(kind=stage.lock.kind)
     number = stage.rng.choice([signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
     with stage.cluster.stage() as other:
         holder = stage.run(stage.rng.choice([0.01, 0.5]), lock=lock, host=other)
@@ -156,7 +156,7 @@ def signals(stage: Stage) -> None:
         sent = run.signal(number)
         stage.survives(run, FAREWELL, *([128 + number] if sent else []))
         ended = now()
-        stage.survives(holder, FAREWELL + VANISHED)
+        stage.survives(holder, FAREWELL + stage.vanished)
     gone = until(lambda: not stage.left_in(lock), SLACK, 0.05)
     stage.expect(gone or stage.disturbed(), "L", f"left are {stage.left_in(lock)} "
                  f"{now() - ended:.1f} s after {signal.Signals(number).name}: {run.messages()}")

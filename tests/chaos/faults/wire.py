@@ -5,8 +5,8 @@ import subprocess
 from typing import Iterator
 
 from servers import NAMES
-from stage import EXIT_LOST, EXIT_UNREACHABLE, FAREWELL, VANISHED, Stage, scenario
-from world import LEASE, SESSION, TESTS, until
+from stage import EXIT_LOST, EXIT_UNREACHABLE, FAREWELL, Stage, scenario
+from world import SESSION, TESTS, until
 
 # The handshake is the first message in each direction; create, read or list, proofs follow.
 LAST_MESSAGE = 12
@@ -47,11 +47,11 @@ def wire(stage: Stage, kind: str, where: object) -> Iterator[Wire]:
 @scenario(11, "the reply to the create is lost", "M L E")
 def create_reply_lost(stage: Stage) -> None:
     """One znode, found again, and not a second one behind it: alone in its lock it runs at once."""
-    lock = stage.cluster.private_lock(kind=stage.lock.kind)
+    lock = stage.private_lock(kind=stage.lock.kind)
     with wire(stage, "reply", 2) as broken:
         run = stage.run(0.1, servers=broken.servers, lock=lock)
         stage.struck(lock)
-        stage.survives(run, FAREWELL + VANISHED)
+        stage.survives(run, FAREWELL + stage.vanished)
         stage.expect(broken.cut(), "harness", "the reply was not cut")
     gone = until(lambda: not stage.left_in(lock), 1, 0.05)
     stage.expect(gone or stage.disturbed(), "L", f"a ghost is left: {stage.left_in(lock)}")
@@ -63,9 +63,9 @@ def broken_at_message(stage: Stage) -> None:
     kind = stage.rng.choice(["request", "reply"])
     number = stage.rng.randint(1, LAST_MESSAGE)
     with wire(stage, kind, number) as broken:
-        run = stage.run(stage.rng.choice([0.1, LEASE]), servers=broken.servers)
+        run = stage.run(stage.rng.choice([0.1, stage.lease]), servers=broken.servers)
         stage.struck()
-        status = run.status(4 * VANISHED)
+        status = run.status(4 * stage.vanished)
         # A server that is down cannot be gone around: the wire leads to it alone.
         stage.expect(status == 0 or stage.disturbed(), "E", f"{run.who} ends with {status}, broken "
                      f"at {kind} {number}: {run.messages()}")
@@ -74,13 +74,13 @@ def broken_at_message(stage: Stage) -> None:
 @scenario(12, "the connection breaks at each message in turn", "M L E")
 def broken_at_each_message(stage: Stage) -> None:
     """On a lock of its own, where the count of messages is that of the protocol."""
-    lock = stage.cluster.private_lock(kind=stage.lock.kind)
+    lock = stage.private_lock(kind=stage.lock.kind)
     for kind in ("request", "reply"):
         for number in range(1, NO_MESSAGE):
             with wire(stage, kind, number) as broken:
                 run = stage.run(0.02, servers=broken.servers, lock=lock)
                 stage.struck(lock)
-                status = run.status(2 * VANISHED)
+                status = run.status(2 * stage.vanished)
                 stage.expect(status == 0 or stage.disturbed(), "E", f"{run.who} ends with {status},"
                              f" broken at {kind} {number}: {run.messages()}")
                 if status is None:
@@ -95,7 +95,7 @@ def late_replies(stage: Stage) -> None:
 
     On a lock of its own, where the fifth reply is that of a proof.
     """
-    lock = stage.cluster.private_lock()
+    lock = stage.private_lock()
     late = stage.rng.choice([8, 8, 12, 30])
     session = 1.5 * late + 5
     number = stage.rng.randint(5, 8)
@@ -109,13 +109,13 @@ def late_replies(stage: Stage) -> None:
         stage.ends(run, EXIT_LOST, within=FAREWELL + late)
         # Every new leader gives the session its whole time once more, which may go on for ever.
         stage.zookeeper.delete(run.node())
-        stage.survives(successor, VANISHED)
+        stage.survives(successor, stage.vanished)
 
 
 def silent(stage: Stage, kind: str) -> None:
     number = stage.rng.randint(6, 12)
     with wire(stage, kind, number) as dead:
-        hold = LEASE + 2
+        hold = stage.lease + 2
         run = stage.hold(hold, servers=dead.servers)
         if dead.cut(hold):
             stage.struck()
@@ -136,9 +136,9 @@ def half_a_frame(stage: Stage) -> None:
 @scenario(14, "replies trickle", "M E")
 def trickle(stage: Stage) -> None:
     """A reply takes a second or two: proofs come late, or never in time."""
-    lock = stage.cluster.private_lock()
+    lock = stage.private_lock()
     per_byte = stage.rng.uniform(0.001, 0.06)
     with wire(stage, "slow", f"4:{per_byte:.4f}") as slow:
-        run = stage.run(LEASE, servers=slow.servers, session=5 * SESSION, lock=lock)
+        run = stage.run(stage.lease, servers=slow.servers, session=5 * SESSION, lock=lock)
         stage.struck(lock)
-        stage.ends(run, 0, EXIT_LOST, EXIT_UNREACHABLE, within=8 * VANISHED)
+        stage.ends(run, 0, EXIT_LOST, EXIT_UNREACHABLE, within=8 * stage.vanished)
