@@ -12,7 +12,6 @@ bool process_read(pid_t pid, struct process *process)
 {
     char path[32];
     char text[512];
-    unsigned long long start;
 
     snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 
@@ -29,15 +28,22 @@ bool process_read(pid_t pid, struct process *process)
     text[len] = '\0';
 
     /* "pid (name) state parent ...": the name may hold anything, so look for its end. */
-    const char *name_end = strrchr(text, ')');
+    char *name_end = strrchr(text, ')');
 
-    *process = (struct process){.pid = pid};
-    if (!name_end ||
-        sscanf(name_end,
-               ") %c %d %*d %*d %d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &process->state, &process->parent, &process->terminal, &process->flags, &start) != 5)
+    if (!name_end || strlen(name_end) < 4)
         return false;
-    process->start = start;
+    *process = (struct process){.pid = pid, .state = name_end[2]};
+
+    /* As proc(5) counts them; 7 is the terminal, 9 the flags, 22 the start. */
+    char *at = name_end + 3;
+    unsigned long long fields[23] = {0};
+
+    for (int i = 4; i <= 22; i++)
+        fields[i] = strtoull(at, &at, 10);
+    process->parent = (pid_t)fields[4];
+    process->terminal = (int)fields[7];
+    process->flags = (unsigned int)fields[9];
+    process->start = fields[22];
     return true;
 }
 
