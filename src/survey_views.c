@@ -119,14 +119,17 @@ static void gather(struct gathering *gathering, const struct znode *znode)
     const struct znode *queue = leases ? tree_child(znode, RECIPE_SEMAPHORE_LOCKS) : NULL;
     struct view_source source;
     struct view_source queue_source = {0};
+    const struct znode *unread = NULL;
     struct view *view;
 
-    const struct znode *parts[] = {znode, leases, queue};
-
-    for (int i = 0; i < 3; i++) {
-        if (!parts[i] || !fault_of(parts[i]))
-            continue;
-        add_bare(gathering, znode, parts[i]);
+    if (fault_of(znode))
+        unread = znode;
+    else if (leases && fault_of(leases))
+        unread = leases;
+    else if (queue && fault_of(queue))
+        unread = queue;
+    if (unread) {
+        add_bare(gathering, znode, unread);
         return;
     }
     source_of(leases ? leases : znode, &source);

@@ -102,7 +102,6 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
     name=${told[$option]:-$option}
     for action in "${!effective[@]}"; do
       local words=("$option" ${value[$option]+"${value[$option]}"} "$action" lock)
-      [ "$option $action" != "--export --hold" ] || words=(--export --for 1 --hold lock)
       [ "$action" != run ] || words=("$option" ${value[$option]+"${value[$option]}"} lock true)
       status=0
       output=$(timeout 10 zkflock "${words[@]}" 2>&1 >/dev/null) || status=$?
