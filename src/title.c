@@ -9,15 +9,25 @@
 static char *shown;
 static size_t shown_size;
 
-/* argv as it is used; only here so that it counts as in use. */
+/* argv as it is used, and its texts; only here so that they count as in use. */
 static char **copy;
+static char *texts;
 
 char **title_init(int argc, char **argv)
 {
+    size_t size = 0;
+
+    for (int i = 0; i < argc; i++)
+        size += strlen(argv[i]) + 1;
     copy = xcalloc((size_t)argc + 1, sizeof(copy[0]));
+    texts = xcalloc(size + 1, 1);
     shown = argv[0];
+
+    char *end = texts;
+
     for (int i = 0; i < argc; i++) {
-        copy[i] = xstrdup(argv[i]);
+        copy[i] = end;
+        end = stpcpy(end, argv[i]) + 1;
         if (argv[i] == shown + shown_size)
             shown_size += strlen(argv[i]) + 1;
     }
