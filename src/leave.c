@@ -183,6 +183,7 @@ void leave_answered(struct lock *lock)
 
         log_warning("%s; it goes with the session", sentence);
         free(sentence);
+        lock->sweeping = false; /* it would be found and refused for ever */
         leave_done(lock);
     }
 }

@@ -116,6 +116,17 @@ counts() {
   zk "$ONE" deny "$LOCK" rwcda
 }
 
+@test "without DELETE on the lock's znode the guard of a killed keeper tries once and tells once" {
+  short_lease
+  zk "$ONE" deny "$LOCK" rwca
+  background "$LOCK" sh -c 'touch held; exec sleep 1000' 2>log
+  eventually test -e held
+  kill -KILL "$!"
+  zk "$ONE" await-count "$LOCK" 0 40
+  zk "$ONE" deny "$LOCK" rwcda
+  assert_equal "$(grep -c "not permitted to delete" log)" 1
+}
+
 @test "the lease of the lock's record is the one that counts, and is told of" {
   short_lease
   run -0 zkflock --lease 30 "$LOCK" true
