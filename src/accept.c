@@ -92,10 +92,13 @@ static void note_data(struct above *above, const struct session_event *event)
     if (event->rc != ZOK)
         return;
     above->is_lock = record_decode(event->data, event->data_len, &record);
-    above->is_empty = event->data_len == 0;
     above->version = census.version;
-    /* Of a znode that never lost a child an administrator may have written the data. */
-    above->vanished = recipe_departed(census) > 0 ? recipe_vanished(census, 0) : 0;
+    /*
+     * No lock stands where the data is somebody else's, and what its version counts is not known.
+     * Of a znode that never lost a child an administrator may have written the data.
+     */
+    above->vanished =
+        event->data_len == 0 && recipe_departed(census) > 0 ? recipe_vanished(census, 0) : 0;
 }
 
 void accept_note_above(struct lock *lock, const struct session_event *event)

@@ -203,11 +203,11 @@ void step_square(struct lock *lock, uint32_t count)
     lock->proof_sent = lock->sent;
 }
 
-/* Data of others is left alone: there the next one waits too. */
+/* A count that cannot be right is left alone: there the next one waits too. */
 void step_square_above(struct lock *lock)
 {
     const struct above *above = &lock->above;
-    bool counts = above->is_empty && recipe_plausible(above->vanished);
+    bool counts = recipe_plausible(above->vanished);
 
     lock->squaring = square(lock, STEP_SQUARE_ABOVE, lock->terms.above, above->version, "",
                             counts ? above->vanished : 0);

@@ -184,6 +184,15 @@ both_kinds() {
   refute_output --partial vanished
 }
 
+@test "--permits: where the data is of others no lock can have stood, and nobody is waited for" {
+  zk "$ONE" create "$LOCK" "port = 8080"
+  run -0 zkflock --permits 2 "$LOCK" true
+  run -78 zkflock "$LOCK" touch ran
+  run -0 zkflock -v --permits 2 "$LOCK" echo ran
+  refute_output --partial vanished
+  assert_line ran
+}
+
 @test "--permits: children that are no contenders take no permit" {
   zkflock --permits 1 "$LOCK" true
   zk "$ONE" create "$LOCK/leases/config"
