@@ -93,8 +93,8 @@ void lock_leave(struct lock *lock);
 
 /*
  * For a semaphore that is refused: before lock_leave(), has the lock's znode go along if this
- * contender made it and nobody else stands there.  Nobody can have vanished there: the turn that
- * was taken first is still held.
+ * contender made it and nobody else stands there.  Only while the turn that was taken first is
+ * held: those who take a permit later may vanish there, and their count would go along.
  */
 void lock_unmake(struct lock *lock);
 

@@ -215,15 +215,31 @@ void lockset_prove(struct lockset *set)
             lock_prove(set->locks[i]);
 }
 
+/* Whether it is the turn of a semaphore, and held. */
+static bool holds_turn(const struct lockset *set, size_t i)
+{
+    return set->items && set->items[i].until_next && set->locks[i] &&
+           lock_phase(set->locks[i]) == LOCK_HELD;
+}
+
+/*
+ * Has what was made for a semaphore that is refused go along.  Once the turn was given back others
+ * may have taken permits and vanished, and the count of these goes with the znode.
+ */
+static void unmake(struct lockset *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->locks[i] && (holds_turn(set, i) || (i > 0 && holds_turn(set, i - 1))))
+            lock_unmake(set->locks[i]);
+}
+
 void lockset_leave(struct lockset *set)
 {
     const char *why;
-    bool refused = lockset_failure(set, &why) != 0;
 
+    if (lockset_failure(set, &why))
+        unmake(set);
     set->leaving = true;
-    for (size_t i = 0; refused && i < set->count; i++)
-        if (set->locks[i])
-            lock_unmake(set->locks[i]);
     leave_all(set);
 }
 

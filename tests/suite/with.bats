@@ -148,3 +148,28 @@ missing() {
   refute contains log vanished
   assert_equal "$(missing "$LOCK/leases")" 0
 }
+
+@test "--permits --with: a semaphore made by this one stays, with its count, when another lock is lost" {
+  background --permits 2 --with "$LOCK/y" "$LOCK/x" sh -c 'touch held; exec sleep 1000'
+  holder=$!
+  eventually test -e held
+  run -0 setsid -w zkflock --break --yes "$LOCK/y"
+  ends_with 75 "$holder"
+  # Who vanished there meanwhile would have gone with it, and nobody have waited for that one.
+  run -0 zk "$ONE" get "$LOCK/x/leases"
+  assert_output --partial permits=2
+  assert_equal "$(missing "$LOCK/x/leases")" 0
+}
+
+@test "--permits --with: a semaphore made by this one stays, with its count, when another lock is refused" {
+  hold "$LOCK/y" release
+  wait_in_line log --permits 2 --with "$LOCK/y" "$LOCK/x" touch ran
+  zk "$ONE" set "$LOCK/y" "port = 8080"
+  touch release
+  ends_with 78 "$waiter"
+  wait "$holder"
+  assert_not_exist ran
+  run -0 zk "$ONE" get "$LOCK/x/leases"
+  assert_output --partial permits=2
+  assert_equal "$(missing "$LOCK/x/leases")" 0
+}
