@@ -78,9 +78,9 @@ static bool take_lease(struct keeper *keeper)
         return true;
     if (options->lease && options->lease != length)
         log_warning("%s has a lease of %s, which is used here instead of what --lease says",
-                    options->lock, clock_format(length, span));
+                    lockset_shortest(keeper->locks), clock_format(length, span));
     if (lease_fault(length, options->kill_after, options->lock_delay, fault)) {
-        log_error("%s: %s", options->lock, fault);
+        log_error("%s: %s", lockset_shortest(keeper->locks), fault);
         keeper_stop(keeper, EXITCODE_CONFIG);
         return false;
     }

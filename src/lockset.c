@@ -297,6 +297,17 @@ int64_t lockset_lease(const struct lockset *set)
     return shortest == CLOCK_NEVER ? set->items[0].terms.lease : shortest;
 }
 
+const char *lockset_shortest(const struct lockset *set)
+{
+    const struct lockset_item *found = lockset_current_item(set);
+
+    for (size_t i = set->count; i-- > 0;)
+        if (set->locks[i] && !set->items[i].until_next &&
+            lock_lease(set->locks[i]) == lockset_lease(set))
+            found = &set->items[i];
+    return found->lock;
+}
+
 const struct lock *lockset_current(const struct lockset *set)
 {
     return set->locks[set->current];

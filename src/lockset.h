@@ -52,6 +52,9 @@ int64_t lockset_proven_at(const struct lockset *set);
  */
 int64_t lockset_lease(const struct lockset *set);
 
+/* The lock that has this lease, as the user knows it. */
+const char *lockset_shortest(const struct lockset *set);
+
 /* The lock that the set waits for, or the last one; NULL for a moment after a session's end. */
 const struct lock *lockset_current(const struct lockset *set);
 

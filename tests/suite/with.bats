@@ -173,3 +173,11 @@ missing() {
   assert_output --partial permits=2
   assert_equal "$(missing "$LOCK/x/leases")" 0
 }
+
+@test "--with: a lease other than the one asked for is told of the lock that has it" {
+  zkflock --lease 6 "$LOCK/a" true
+  run -0 zkflock --lease 30 --with "$LOCK/a" "$LOCK/b" true
+  assert_output "zkflock: warning: $LOCK/a has a lease of 6 s, which is used here instead of what --lease says"
+  run -78 zkflock --with "$LOCK/a" --kill-after 5 "$LOCK/b" true
+  assert_line --partial "zkflock: $LOCK/a: with --kill-after 5 s a lease of 6 s is too short"
+}
