@@ -32,7 +32,14 @@ int admin_ended(const struct admin *admin)
 
 int admin_silent(const struct admin *admin)
 {
-    log_error("lost contact with %s", servers_text(admin->options->servers));
+    const struct servers *servers = admin->options->servers;
+    char *overloaded = session_overloaded(admin->session) ? contact_overloaded(servers) : NULL;
+
+    if (overloaded)
+        log_error("%s", overloaded);
+    else
+        log_error("lost contact with %s", servers_text(servers));
+    free(overloaded);
     return EXITCODE_UNREACHABLE;
 }
 

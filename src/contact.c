@@ -13,6 +13,13 @@ static const char *reason(struct session *session, char text[REASON_SIZE])
     return session_trouble(session, text + 2, REASON_SIZE - 2) ? text : "";
 }
 
+char *contact_overloaded(const struct servers *servers)
+{
+    return xasprintf("%s is overloaded and refuses requests (ZooKeeper's request throttling); try "
+                     "again later",
+                     servers_text(servers));
+}
+
 char *contact_unreachable(struct session *session, const struct servers *servers, int64_t patience)
 {
     char span[CLOCK_FORMAT_SIZE];
@@ -20,6 +27,8 @@ char *contact_unreachable(struct session *session, const struct servers *servers
 
     if (session_lacks_resources(session))
         return xasprintf("cannot connect to %s%s", servers_text(servers), reason(session, why));
+    if (session_overloaded(session))
+        return contact_overloaded(servers);
     return xasprintf("no server reachable at %s within %s%s; check --servers (or $ZKFLOCK_SERVERS) "
                      "and that ZooKeeper runs there",
                      servers_text(servers), clock_format(patience, span), reason(session, why));

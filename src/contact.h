@@ -14,6 +14,9 @@
 char *contact_unreachable(struct session *session, const struct servers *servers, int64_t patience);
 enum exitcode contact_unreachable_status(struct session *session);
 
+/* session_overloaded(), for longer than is borne; to be freed. */
+char *contact_overloaded(const struct servers *servers);
+
 /* The session could not be opened, with this errno; to be freed. */
 char *contact_not_started(int error);
 

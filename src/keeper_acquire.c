@@ -1,5 +1,7 @@
 #include "keeper_state.h"
 
+#include <stdlib.h>
+
 #include "clock.h"
 #include "contact.h"
 #include "log.h"
@@ -35,6 +37,13 @@ static bool out_of_contact(struct keeper *keeper)
     const char *servers = servers_text(keeper->options->servers);
     char span[CLOCK_FORMAT_SIZE];
 
+    if (session_overloaded(keeper->session)) {
+        char *why = contact_overloaded(keeper->options->servers);
+
+        keeper_unreachable(keeper, "%s", why);
+        free(why);
+        return false;
+    }
     if (session_connected(keeper->session))
         return keeper_unreachable(keeper, "no answer from %s for %s while joining the queue",
                                   servers, clock_format(keeper->options->connect_timeout, span));

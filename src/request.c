@@ -28,6 +28,7 @@ void item_free(struct item *item)
     free(item->path);
     free(item->data);
     free(item->results);
+    ask_free(item->ask);
     free(item);
 }
 
@@ -173,7 +174,7 @@ static struct item *request_new(struct session *session, int tag)
     struct item *item = item_new(session, SESSION_REPLY);
 
     item->event.tag = tag;
-    item->event.sent = clock_now();
+    item->event.sent = item->handed_over = clock_now();
     item->older = session->newest;
     *(session->newest ? &session->newest->newer : &session->oldest) = item;
     session->newest = item;
@@ -184,7 +185,12 @@ bool request_done(struct session *session, struct item *item)
 {
     *(item->older ? &item->older->newer : &session->oldest) = item->newer;
     *(item->newer ? &item->newer->older : &session->newest) = item->older;
-    return item->event.tag != TAG_COMPANION;
+    return !request_is_companion(item);
+}
+
+bool request_is_companion(const struct item *item)
+{
+    return item->event.tag == TAG_COMPANION;
 }
 
 void request_drop_all(struct session *session)
@@ -201,6 +207,7 @@ void request_drop_all(struct session *session)
 void request_fail_all(struct session *session)
 {
     for (struct item *item = session->oldest; item; item = item->newer) {
+        item->waiting = false;
         item->event.rc = ZSESSIONEXPIRED;
         item_push(item);
     }
@@ -212,14 +219,15 @@ int64_t request_accompany(struct session *session)
         return CLOCK_NEVER;
 
     int64_t now = clock_now();
-    int64_t since = session->oldest->event.sent;
+    int64_t since = session->oldest->handed_over;
 
     if (since < session->last_companion)
         since = session->last_companion;
     if (now < since + COMPANION_AFTER)
         return since + COMPANION_AFTER;
     session->last_companion = now;
-    session_exists(session, TAG_COMPANION, "/");
+    ask_hand_over(request_new(session, TAG_COMPANION),
+                  &(struct ask){.what = ASK_EXISTS, .path = "/"});
     return now + COMPANION_AFTER;
 }
 
@@ -230,86 +238,110 @@ static void request_sent(struct item *item, int rc)
         finish(item, item->session->handle ? rc : ZCONNECTIONLOSS, NULL);
 }
 
-void session_create(struct session *session, int tag, const char *path, const char *data, int mode)
-{
-    struct item *item = request_new(session, tag);
-
-    request_sent(item, zoo_acreate2(session->handle, path, data, (int)strlen(data),
-                                    &ZOO_OPEN_ACL_UNSAFE, mode, on_create, item));
-}
-
-void session_get(struct session *session, int tag, const char *path, enum session_watch watch)
-{
-    struct item *item = request_new(session, tag);
-
-    request_sent(item, zoo_awget(session->handle, path,
-                                 watch == SESSION_SET_WATCH ? session_on_watch : NULL, session,
-                                 on_data, item));
-}
-
-void session_get_children(struct session *session, int tag, const char *path,
-                          enum session_watch watch)
-{
-    struct item *item = request_new(session, tag);
-
-    request_sent(item, zoo_awget_children2(session->handle, path,
-                                           watch == SESSION_SET_WATCH ? session_on_watch : NULL,
-                                           session, on_children, item));
-}
-
-void session_exists(struct session *session, int tag, const char *path)
-{
-    struct item *item = request_new(session, tag);
-
-    request_sent(item, zoo_aexists(session->handle, path, 0, on_stat, item));
-}
-
-void session_await(struct session *session, int tag, const char *path)
-{
-    struct item *item = request_new(session, tag);
-
-    request_sent(item,
-                 zoo_awexists(session->handle, path, session_on_watch, session, on_stat, item));
-}
-
-void session_set(struct session *session, int tag, const char *path, const char *data,
-                 int32_t version)
-{
-    struct item *item = request_new(session, tag);
-
-    request_sent(item,
-                 zoo_aset(session->handle, path, data, (int)strlen(data), version, on_stat, item));
-}
-
-void session_delete(struct session *session, int tag, const char *path)
-{
-    struct item *item = request_new(session, tag);
-
-    request_sent(item, zoo_adelete(session->handle, path, -1, on_void, item));
-}
-
-void session_sync(struct session *session, int tag, const char *path)
-{
-    struct item *item = request_new(session, tag);
-
-    request_sent(item, zoo_async(session->handle, path, on_string, item));
-}
-
 /*
  * zoo_amulti() of an expired session frees what it has not initialised, and under a chroot what it
  * has freed before; so it is only called with contact.  It takes a loss of contact, another
  * connection and its refusal to get from there to an expired session.
  */
-void session_multi(struct session *session, int tag, const zoo_op_t *ops, int count)
+static int send_multi(struct item *item, const struct ask *ask)
 {
-    struct item *item = request_new(session, tag);
+    struct session *session = item->session;
 
     if (zoo_state(session->handle) != ZOO_CONNECTED_STATE) {
         session_note_disconnected(session);
-        finish(item, ZCONNECTIONLOSS, NULL);
-        return;
+        return ZCONNECTIONLOSS;
     }
-    item->results = xcalloc((size_t)count, sizeof(item->results[0]));
-    item->results_len = count;
-    request_sent(item, zoo_amulti(session->handle, count, ops, item->results, on_void, item));
+    free(item->results);
+    item->results = xcalloc((size_t)ask->ops_len, sizeof(item->results[0]));
+    item->results_len = ask->ops_len;
+    return zoo_amulti(session->handle, ask->ops_len, ask->ops, item->results, on_void, item);
+}
+
+static int send_ask(struct item *item, const struct ask *ask)
+{
+    struct session *session = item->session;
+    zhandle_t *handle = session->handle;
+    watcher_fn watcher = ask->watch == SESSION_SET_WATCH ? session_on_watch : NULL;
+    int len = ask->data ? (int)strlen(ask->data) : 0;
+
+    switch (ask->what) {
+    case ASK_CREATE:
+        return zoo_acreate2(handle, ask->path, ask->data, len, &ZOO_OPEN_ACL_UNSAFE, ask->number,
+                            on_create, item);
+    case ASK_GET:
+        return zoo_awget(handle, ask->path, watcher, session, on_data, item);
+    case ASK_CHILDREN:
+        return zoo_awget_children2(handle, ask->path, watcher, session, on_children, item);
+    case ASK_EXISTS:
+        return zoo_awexists(handle, ask->path, watcher, session, on_stat, item);
+    case ASK_SET:
+        return zoo_aset(handle, ask->path, ask->data, len, ask->number, on_stat, item);
+    case ASK_DELETE:
+        return zoo_adelete(handle, ask->path, -1, on_void, item);
+    case ASK_SYNC:
+        return zoo_async(handle, ask->path, on_string, item);
+    case ASK_MULTI:
+        return send_multi(item, ask);
+    }
+    return ZBADARGUMENTS;
+}
+
+void ask_hand_over(struct item *item, const struct ask *ask)
+{
+    request_sent(item, send_ask(item, ask));
+}
+
+static void request_make(struct session *session, int tag, const struct ask *ask)
+{
+    ask_make(session, request_new(session, tag), ask);
+}
+
+void session_create(struct session *session, int tag, const char *path, const char *data, int mode)
+{
+    request_make(session, tag,
+                 &(struct ask){.what = ASK_CREATE, .path = path, .data = data, .number = mode});
+}
+
+void session_get(struct session *session, int tag, const char *path, enum session_watch watch)
+{
+    request_make(session, tag, &(struct ask){.what = ASK_GET, .path = path, .watch = watch});
+}
+
+void session_get_children(struct session *session, int tag, const char *path,
+                          enum session_watch watch)
+{
+    request_make(session, tag, &(struct ask){.what = ASK_CHILDREN, .path = path, .watch = watch});
+}
+
+void session_exists(struct session *session, int tag, const char *path)
+{
+    request_make(session, tag, &(struct ask){.what = ASK_EXISTS, .path = path});
+}
+
+void session_await(struct session *session, int tag, const char *path)
+{
+    request_make(session, tag,
+                 &(struct ask){.what = ASK_EXISTS, .path = path, .watch = SESSION_SET_WATCH});
+}
+
+void session_set(struct session *session, int tag, const char *path, const char *data,
+                 int32_t version)
+{
+    request_make(session, tag,
+                 &(struct ask){.what = ASK_SET, .path = path, .data = data, .number = version});
+}
+
+void session_delete(struct session *session, int tag, const char *path)
+{
+    request_make(session, tag, &(struct ask){.what = ASK_DELETE, .path = path});
+}
+
+void session_sync(struct session *session, int tag, const char *path)
+{
+    request_make(session, tag, &(struct ask){.what = ASK_SYNC, .path = path});
+}
+
+void session_multi(struct session *session, int tag, const zoo_op_t *ops, int count)
+{
+    request_make(session, tag, &(struct ask){.what = ASK_MULTI, .ops = ops, .ops_len = count});
 }

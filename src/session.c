@@ -300,7 +300,7 @@ static int64_t tick_connection(struct session *session)
     /* The companion may fail at once, and the request with it. */
     return clock_earlier(request_accompany(session),
                          session->oldest ? failover_tick(&session->failover, session->handle,
-                                                         session->oldest->event.sent)
+                                                         session->oldest->handed_over)
                                          : CLOCK_NEVER);
 }
 

@@ -62,7 +62,8 @@ enum session_watch { SESSION_NO_WATCH, SESSION_SET_WATCH };
  * and has not carried it out (ZTHROTTLEDOP).
  *
  * An overloaded server is spared for a moment: session_connected() is false then, and
- * SESSION_CONNECTED follows as after a loss of contact.
+ * SESSION_CONNECTED follows as after a loss of contact.  From then on requests are made one after the
+ * other, and again by the session itself, see session_overloaded().
  */
 bool session_rc_unknown(int rc);
 
@@ -124,6 +125,12 @@ void session_turn(struct session *session);
  * final: the request that heard of it is never answered, and the session is over.
  */
 bool session_refused(const struct session *session);
+
+/*
+ * Returns true if the server refused requests for lack of capacity (ZTHROTTLEDOP) in the last
+ * seconds.  Requests are then made one after the other, each until it is carried out.
+ */
+bool session_overloaded(const struct session *session);
 
 /* Tells sessions that follow one another apart: requests of an earlier one are never answered. */
 unsigned int session_generation(const struct session *session);

@@ -11,7 +11,7 @@
  * has served for a while.  The longest is short beside the shortest lease.
  */
 #define FIRST_PAUSE (100 * CLOCK_MS)
-#define LONGEST_PAUSE (400 * CLOCK_MS)
+#define LONGEST_PAUSE (200 * CLOCK_MS)
 #define RECOVERED_AFTER (5 * CLOCK_S)
 
 void session_spare(struct session *session)
@@ -61,12 +61,19 @@ static void note_connected(struct session *session)
 /* Returns whether the owner is to hear of it. */
 static bool note_reply(struct session *session, struct item *item)
 {
-    bool of_user = request_done(session, item);
+    bool of_user;
 
     if (item->event.rc == ZTHROTTLEDOP) {
         log_debug("the server is overloaded and has not carried out a request");
+        session->overloaded_at = clock_now();
         session_spare(session);
+        if (ask_again(item)) {
+            session->current = NULL;
+            return false;
+        }
     }
+    of_user = request_done(session, item);
+    ask_next(session);
     if (item->event.rc != ZSESSIONCLOSEDREQUIRESASLAUTH)
         return of_user;
     session->refused = true;
@@ -81,6 +88,7 @@ static bool note(struct session *session, struct item *item)
         session->resume_at = 0;
         note_connected(session);
         failover_connected(&session->failover);
+        ask_next(session);
         return true;
     case SESSION_DISCONNECTED:
     case SESSION_EXPIRED:
@@ -102,6 +110,7 @@ static bool resumes(struct session *session)
         return false;
     session->resume_at = 0;
     session->connected = true;
+    ask_next(session);
     return true;
 }
 

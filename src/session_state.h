@@ -11,6 +11,26 @@
 #include "failover.h"
 #include "session.h"
 
+/* What a request asks for. */
+struct ask {
+    enum {
+        ASK_CREATE,
+        ASK_GET,
+        ASK_CHILDREN,
+        ASK_EXISTS,
+        ASK_SET,
+        ASK_DELETE,
+        ASK_SYNC,
+        ASK_MULTI,
+    } what;
+    const char *path;
+    const char *data;
+    int number; /* create: the mode; set: the version */
+    enum session_watch watch;
+    const zoo_op_t *ops;
+    int ops_len;
+};
+
 /*
  * What came from the library: filled by its completion thread, then only touched by the owner.
  * A request is one of these from the start; its reply is filled in.
@@ -25,6 +45,9 @@ struct item {
     char **children;
     zoo_op_result_t *results;
     int results_len;
+    struct ask *ask;     /* of a request to an overloaded server, which is asked again; else NULL */
+    bool waiting;        /* it is to be asked when those before it are answered */
+    int64_t handed_over; /* to the library, the last time */
 };
 
 struct session {
@@ -51,6 +74,7 @@ struct session {
     int64_t resume_at;     /* while the server is spared: until when; else 0 */
     int64_t spared_until;  /* the last time */
     int64_t pause;         /* for so long */
+    int64_t overloaded_at; /* when a request was last refused for lack of capacity; 0: never */
     int64_t attempt_until; /* when to turn to another server */
     int64_t last_companion;
     struct session_identity resumed; /* the session to go on with; id 0: none */
@@ -66,6 +90,31 @@ struct item *item_pop(struct session *session);
 
 /* NULL is allowed. */
 void item_free(struct item *item);
+
+/* ---- session_ask.c: asking an overloaded server for one thing after the other ---- */
+
+/*
+ * A flight of requests whose first one makes the others wait is refused as a whole by a server that
+ * refuses what waits.  So once it has refused one, each request waits here for the answer to the
+ * one before, and is made again until it is carried out.
+ */
+void ask_make(struct session *session, struct item *item, const struct ask *ask);
+
+/* Hands over the next request that waits, unless the server is being spared or has one. */
+void ask_next(struct session *session);
+
+/* A request was refused: returns whether it waits again.  If not, its owner has to make it again.
+ */
+bool ask_again(struct item *item);
+
+void ask_free(struct ask *ask);
+
+/* Gives the request to the library; see request.c. */
+void ask_hand_over(struct item *item, const struct ask *ask);
+
+/* ---- request.c ---- */
+
+bool request_is_companion(const struct item *item);
 
 /* Takes an answered request off the list of those under way; returns whether it was a user's. */
 bool request_done(struct session *session, struct item *item);

@@ -44,6 +44,39 @@ teardown() {
   assert_equal "$((2 * version))" "$cversion"
 }
 
+@test "a server that is overloaded by each flight of requests is asked one after the other" {
+  coproc PROXY { exec proxy "$ONE" alone 2 3>&-; }
+  proxy_pid=$PROXY_PID
+  read -r -u "${PROXY[0]}" port
+  export ZKFLOCK_SERVERS=127.0.0.1:$port
+  for kind in -x -s --unfair "--permits 2" "--with $LOCK.b" "--once-per 1h"; do
+    # shellcheck disable=SC2086 # options
+    run -0 zkflock --connect-timeout 10 $kind "$LOCK${kind%% *}" echo ran
+    assert_output ran
+  done
+  run -0 zkflock --list "$LOCK-x"
+  run -0 zkflock --remove "$LOCK-x"
+  assert_output "zkflock: removed $LOCK-x"
+  eval "exec ${PROXY[1]}>&-"
+  wait "$proxy_pid" || true
+}
+
+@test "a server that stays overloaded is called that" {
+  overloaded="is overloaded and refuses requests (ZooKeeper's request throttling); try again later"
+  for action in --list --remove "--break --yes" --exclusive; do
+    command=()
+    [ "$action" != --exclusive ] || command=(touch ran)
+    coproc PROXY { exec proxy "$ONE" throttle 2:1000000 3>&-; }
+    proxy_pid=$PROXY_PID
+    read -r -u "${PROXY[0]}" port
+    # shellcheck disable=SC2086 # options
+    run -69 zkflock -z "127.0.0.1:$port" --connect-timeout 1 $action "$LOCK" "${command[@]}"
+    assert_output --partial "zkflock: 127.0.0.1:$port $overloaded"
+    eval "exec ${PROXY[1]}>&-"
+    wait "$proxy_pid" || true
+  done
+}
+
 @test "a proof of life that an overloaded server refuses is sent again: the command never notices" {
   # The handshake, create and get come first, then the watch and the proofs of a quarter of an hour.
   coproc PROXY { exec proxy "$ONE" throttle 5:8 3>&-; }
