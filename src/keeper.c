@@ -34,7 +34,12 @@ struct keeper *keeper_start(const struct options *options, const struct command 
 {
     struct keeper *keeper;
 
+    errno = 0;
     if (!tree_visible()) {
+        if (errno == EMFILE || errno == ENFILE) {
+            log_error("cannot start: %s", strerror(errno));
+            return NULL;
+        }
         log_error("cannot read /proc, without which a command could not be ended for sure when its "
                   "lock is lost; mount it");
         return NULL;

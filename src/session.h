@@ -62,8 +62,8 @@ enum session_watch { SESSION_NO_WATCH, SESSION_SET_WATCH };
  * and has not carried it out (ZTHROTTLEDOP).
  *
  * An overloaded server is spared for a moment: session_connected() is false then, and
- * SESSION_CONNECTED follows as after a loss of contact.  From then on requests are made one after the
- * other, and again by the session itself, see session_overloaded().
+ * SESSION_CONNECTED follows as after a loss of contact.  From then on requests are made one after
+ * the other, and again by the session itself, see session_overloaded().
  */
 bool session_rc_unknown(int rc);
 
