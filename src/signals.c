@@ -77,6 +77,7 @@ int signals_block(sigset_t *old_mask, bool *ignored_child)
 bool signals_next(int fd, struct signals_received *received)
 {
     struct signalfd_siginfo info;
+    bool from_terminal;
     ssize_t len;
 
     do {
@@ -84,11 +85,13 @@ bool signals_next(int fd, struct signals_received *received)
     } while (len < 0 && errno == EINTR);
     if (len != sizeof(info))
         return false;
+    /* An alarm(2) is the kernel's too, set by whatever has executed zkflock, and this process's. */
+    from_terminal = info.ssi_code == SI_KERNEL && info.ssi_signo != SIGALRM;
     *received = (struct signals_received){
         .number = (int)info.ssi_signo,
         .sender = (pid_t)info.ssi_pid,
-        .from_terminal = info.ssi_code == SI_KERNEL,
-        .to_group = info.ssi_code == SI_KERNEL,
+        .from_terminal = from_terminal,
+        .to_group = from_terminal,
     };
     return true;
 }

@@ -30,6 +30,7 @@ struct question {
 struct sighting {
     int32_t sender;
     int64_t when; /* 0: none */
+    bool used;
 };
 
 static void look(int signal_fd, struct sighting seen[])
@@ -42,7 +43,10 @@ static void look(int signal_fd, struct sighting seen[])
                 (struct sighting){.sender = (int32_t)info.ssi_pid, .when = clock_now()};
 }
 
-/* Each sighting counts once. */
+/*
+ * Each sighting counts once, and again for what comes together with it: timeout(1), for one, sends
+ * its signal to its child and then to the group of that.
+ */
 static bool find(int signal_fd, struct sighting seen[], const struct question *question)
 {
     struct pollfd more = {.fd = signal_fd, .events = POLLIN};
@@ -53,10 +57,9 @@ static bool find(int signal_fd, struct sighting seen[], const struct question *q
     do {
         look(signal_fd, seen);
         found = sighting->when && sighting->sender == question->sender &&
-                sighting->when > asked - EARLIER;
+                sighting->when > asked - (sighting->used ? LATER : EARLIER);
     } while (!found && poll(&more, 1, clock_poll_timeout(asked + LATER)) > 0);
-    if (found)
-        sighting->when = 0;
+    sighting->used = sighting->used || found;
     return found;
 }
 

@@ -389,6 +389,13 @@ one_by_one() { # one_by_one NAME
   kill "-$1" "$zkflock" $others
 }
 
+# As timeout(1) does: zkflock first, then all of its group.
+together() { # together NAME
+  kill "-$1" "$zkflock"
+  until ! grep -q "^ShdPnd:.*[1-9a-f]" "/proc/$zkflock/status"; do :; done
+  kill "-$1" -- "-$zkflock"
+}
+
 @test "a signal to the process group, or to each process, reaches the command once" {
   recorder
   background "$LOCK" ./recorder
@@ -406,6 +413,29 @@ one_by_one() { # one_by_one NAME
   once TERM kill -TERM "$zkflock"
   touch enough
   ends_with 0 "$zkflock"
+}
+
+@test "a signal to zkflock and, together with it, to its process group reaches the command once" {
+  recorder
+  background "$LOCK" ./recorder
+  zkflock=$!
+  eventually test -e ready
+  for name in TERM HUP USR1; do
+    once "$name" together "$name"
+  done
+  touch enough
+  ends_with 0 "$zkflock"
+}
+
+@test "an alarm that the caller has set before it executed zkflock reaches the command" {
+  recorder
+  setsid python3 -c 'import os, signal, sys
+signal.alarm(2); os.execvp("zkflock", ["zkflock"] + sys.argv[1:])' "$LOCK" ./recorder 3>&- 4>&- &
+  zkflock=$!
+  eventually contains signals SIGALRM
+  touch enough
+  ends_with 0 "$zkflock"
+  assert_equal "$(cat signals)" SIGALRM
 }
 
 @test "a signal to the process group reaches a command that has left the group, through zkflock" {
