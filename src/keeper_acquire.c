@@ -66,8 +66,9 @@ static bool held_for_caller(struct keeper *keeper)
         if (!caller)
             continue;
         log_error("%s is held for process %d, which this one is part of, and would be waited for "
-                  "in vain; take its environment there, eval \"$(zkflock --hold --export LOCK)\", "
-                  "to use the lock in here, or --unlock it first",
+                  "in vain; take its environment there, "
+                  "eval \"$(zkflock --hold --for $$ --export LOCK)\", to use the lock in here, or "
+                  "--unlock it first",
                   lock->path, (int)caller);
         keeper_stop(keeper, EXITCODE_USAGE);
         return true;

@@ -145,8 +145,10 @@ static bool has_rights_of_others(void)
 {
     if (!getauxval(AT_SECURE))
         return false;
-    log_error("not permitted with more rights than the caller's: zkflock must have no set-user-ID "
-              "or set-group-ID bit and no file capabilities (chmod ug-s, setcap -r)");
+    log_error(
+        "not permitted with more rights than the caller's: zkflock must have no set-user-ID "
+        "or set-group-ID bit and no file capabilities (chmod ug-s, setcap -r), and its caller "
+        "one user ID and one group ID");
     return true;
 }
 

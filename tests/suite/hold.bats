@@ -281,6 +281,10 @@ EOF
   run -64 bash -c 'zkflock --hold "$1"; zkflock "$1" touch ran' bash "$LOCK"
   assert_output --regexp "^zkflock: $LOCK is held for process [0-9]+, which this one is part of, and would be waited for in vain; "
   assert_not_exist ran
+  # What it is told to do helps.
+  advice=$(sed -n 's/.*take its environment there, \(eval ".*"\), to use.*/\1/p' <<<"$output")
+  run -0 bash -c "${advice/LOCK/$LOCK}"' || exit; zkflock "$1" touch ran' bash "$LOCK"
+  assert_exist ran
 }
 
 @test "--hold: the same for --with, and for a semaphore of which all permits are the script's" {
