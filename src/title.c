@@ -9,9 +9,9 @@
 static char *shown;
 static size_t shown_size;
 
-/* argv as it is used, and its texts; only here so that they count as in use. */
-static char **copy;
-static char *texts;
+/* Both are never freed: volatile, or the compiler leaves out that they are referred to. */
+static char **volatile copy; /* argv as it is used from now on */
+static char *volatile texts; /* what it points to */
 
 char **title_init(int argc, char **argv)
 {
