@@ -183,6 +183,7 @@ static struct item *request_new(struct session *session, int tag)
 
 bool request_done(struct session *session, struct item *item)
 {
+    ask_set_waiting(item, false);
     *(item->older ? &item->older->newer : &session->oldest) = item->newer;
     *(item->newer ? &item->newer->older : &session->newest) = item->older;
     return !request_is_companion(item);
@@ -199,6 +200,7 @@ void request_drop_all(struct session *session)
         struct item *item = session->oldest;
 
         session->oldest = item->newer;
+        ask_set_waiting(item, false);
         item_free(item);
     }
     session->newest = NULL;
@@ -207,7 +209,7 @@ void request_drop_all(struct session *session)
 void request_fail_all(struct session *session)
 {
     for (struct item *item = session->oldest; item; item = item->newer) {
-        item->waiting = false;
+        ask_set_waiting(item, false);
         item->event.rc = ZSESSIONEXPIRED;
         item_push(item);
     }

@@ -13,12 +13,12 @@ bool session_overloaded(const struct session *session)
     return session->overloaded_at && clock_now() < session->overloaded_at + RECOVERED_AFTER;
 }
 
-static bool any_waits(const struct session *session)
+void ask_set_waiting(struct item *item, bool waiting)
 {
-    for (const struct item *item = session->newest; item; item = item->older)
-        if (item->waiting)
-            return true;
-    return false;
+    if (item->waiting == waiting)
+        return;
+    item->waiting = waiting;
+    item->session->waiting_len += waiting ? 1 : (size_t)-1;
 }
 
 static char *copy_bytes(const char *bytes, int len)
@@ -88,12 +88,12 @@ void ask_free(struct ask *ask)
 
 void ask_make(struct session *session, struct item *item, const struct ask *ask)
 {
-    if (!session_overloaded(session) && !any_waits(session)) {
+    if (!session_overloaded(session) && session->waiting_len == 0) {
         ask_hand_over(item, ask);
         return;
     }
     item->ask = copy(ask);
-    item->waiting = true;
+    ask_set_waiting(item, true);
     ask_next(session);
 }
 
@@ -105,7 +105,7 @@ void ask_next(struct session *session)
         item = item->newer;
     if (session->resume_at || !item || !item->waiting)
         return;
-    item->waiting = false;
+    ask_set_waiting(item, false);
     item->handed_over = clock_now();
     ask_hand_over(item, item->ask);
 }
@@ -114,6 +114,6 @@ bool ask_again(struct item *item)
 {
     if (!item->ask)
         return false;
-    item->waiting = true;
+    ask_set_waiting(item, true);
     return true;
 }

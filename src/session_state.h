@@ -45,8 +45,8 @@ struct item {
     char **children;
     zoo_op_result_t *results;
     int results_len;
-    struct ask *ask;     /* of a request to an overloaded server, which is asked again; else NULL */
-    bool waiting;        /* it is to be asked when those before it are answered */
+    struct ask *ask; /* of a request to an overloaded server, which is asked again; else NULL */
+    bool waiting;    /* by ask_set_waiting(): it is to be asked when those before it are answered */
     int64_t handed_over; /* to the library, the last time */
 };
 
@@ -74,6 +74,7 @@ struct session {
     int64_t resume_at;     /* while the server is spared: until when; else 0 */
     int64_t spared_until;  /* the last time */
     int64_t pause;         /* for so long */
+    size_t waiting_len;    /* requests that are to be asked when those before them are answered */
     int64_t overloaded_at; /* when a request was last refused for lack of capacity; 0: never */
     int64_t attempt_until; /* when to turn to another server */
     int64_t last_companion;
@@ -92,6 +93,9 @@ struct item *item_pop(struct session *session);
 void item_free(struct item *item);
 
 /* ---- session_ask.c: asking an overloaded server for one thing after the other ---- */
+
+/* Sets whether the request waits, and keeps count. */
+void ask_set_waiting(struct item *item, bool waiting);
 
 /*
  * A flight of requests whose first one makes the others wait is refused as a whole by a server that
