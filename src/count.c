@@ -172,12 +172,12 @@ static void written(struct lock *lock, bool enough)
 }
 
 /* Of a lock that changed meanwhile everything is read again. */
-static void not_written(struct lock *lock, int rc, const char *path)
+static void not_written(struct lock *lock, int rc)
 {
     if (rc == ZNOAUTH)
         lock_count_no_more(lock);
     else if (rc != ZBADVERSION && rc != ZNONODE) {
-        leave_because_rc(lock, rc, "write to", path);
+        leave_because_rc(lock, rc, "write to", lock->path);
         return;
     }
     step_prove(lock);
@@ -190,7 +190,7 @@ void count_squared(struct lock *lock)
 
     if (rc != ZOK) {
         lock->waited_for += lock->squaring;
-        not_written(lock, rc, lock->path);
+        not_written(lock, rc);
         return;
     }
     lock->counting = COUNTING_PERMITTED;
@@ -217,7 +217,7 @@ void count_adopted(struct lock *lock)
     int rc = lock->rc[TAG_MULTI];
 
     if (rc != ZOK) {
-        not_written(lock, rc, lock->path);
+        not_written(lock, rc);
         return;
     }
     lock->counting = COUNTING_PERMITTED;
