@@ -92,13 +92,18 @@ static void settle(struct lock *lock)
                  clock_format(lock->settled_at - clock_now(), span));
 }
 
-static void distrust(struct lock *lock)
+bool count_plausible(const struct lock *lock)
+{
+    return lock->record_state != RECORD_OURS ||
+           recipe_plausible(recipe_vanished(lock->census, lock->record.base));
+}
+
+void count_distrust(struct lock *lock)
 {
     log_warning("the departure count of %s cannot be right: has somebody written to it? Every "
                 "holder waits %" PRId64 " s for it; see --remove",
                 lock->path, lock->record.lease_ms / 1000);
     lock->counting = COUNTING_WRONG;
-    count_consider(lock);
 }
 
 /* Whether the lease that was asked for is one that the others cannot know of. */
@@ -152,7 +157,8 @@ void count_consider(struct lock *lock)
             hold(lock);
         break;
     case RECIPE_DISTRUST:
-        distrust(lock);
+        count_distrust(lock);
+        count_consider(lock);
         break;
     }
 }
@@ -160,7 +166,7 @@ void count_consider(struct lock *lock)
 /* ---- what was written ---- */
 
 /*
- * The transaction checked the own znode, so it is a proof; but not by a name without the GUID,
+ * The transaction wrote to the own znode, so it is a proof; but not by a name without the GUID,
  * which may be that of another's znode.
  */
 static void written(struct lock *lock, bool enough)
@@ -195,6 +201,7 @@ void count_squared(struct lock *lock)
     }
     lock->counting = COUNTING_PERMITTED;
     lock->census.version = (int32_t)((uint32_t)lock->census.version + lock->squaring);
+    lock->version++;
     written(lock, all);
 }
 
@@ -203,6 +210,8 @@ void count_squared_above(struct lock *lock)
 {
     int rc = lock->rc[TAG_MULTI];
 
+    if (rc == ZOK)
+        lock->version++;
     if (rc == ZOK && lock->squaring > 0) {
         lock->above.vanished -= lock->squaring;
         lock->above.version = (int32_t)((uint32_t)lock->above.version + lock->squaring);
@@ -224,6 +233,7 @@ void count_adopted(struct lock *lock)
     lock->record_state = RECORD_OURS;
     lock->record = lock->adopting;
     lock->census.version = (int32_t)((uint32_t)lock->census.version + 1);
+    lock->version++;
     /* Those that left during the wait may be too many beside a permit. */
     written(lock, !lock->terms.permits);
 }

@@ -115,12 +115,14 @@ static void watch_fired(struct lock *lock, const struct session_event *event)
     bool idle = lock->phase == LOCK_WAITING && lock->step == STEP_NONE;
     bool of_children = lock->terms.permits && strcmp(event->path, lock->path) == 0;
 
+    bool of_predecessor = lock->predecessor && strcmp(event->path, lock->predecessor) == 0;
+
     if (idle && of_children)
         step_count(lock);
-    else if (of_children)
-        lock->children_changed = true;
-    else if (idle && lock->predecessor && strcmp(event->path, lock->predecessor) == 0)
+    else if (idle && of_predecessor)
         queue_predecessor_changed(lock, event->watch_type);
+    else if (of_children || of_predecessor)
+        lock->changed_meanwhile = true;
     else if (lock->phase == LOCK_HELD && strcmp(event->path, lock->node) == 0)
         held_own_changed(lock, event->watch_type);
 }
@@ -184,6 +186,7 @@ void lock_handle(struct lock *lock, const struct session_event *event)
             lock_prove(lock);
         break;
     case SESSION_DISCONNECTED:
+        lock->predecessor_holds = false; /* what it does from here on is not seen */
         break;
     case SESSION_EXPIRED:
         session_expired(lock);

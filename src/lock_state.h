@@ -132,8 +132,7 @@ struct lock {
     int64_t pzxid; /* the last change to the children */
     unsigned int remade;
     bool told_of_strangers;
-    bool children_changed; /* a permit: while they were counted */
-    bool is_around;        /* what a zkflock around this one holds stands in this queue */
+    bool is_around; /* what a zkflock around this one holds stands in this queue */
     bool is_kazoo_semaphore;
     bool is_semaphore;    /* has the znodes of one below it */
     size_t listed;        /* contenders in the last list */
@@ -157,7 +156,9 @@ struct lock {
     struct recipe_place place; /* its strings are gone; the rest holds */
     char *predecessor;         /* path */
     int64_t verify_at;         /* when to ask the ensemble whether it is still there */
-    bool predecessor_holds;
+    bool predecessor_holds;    /* alone, and the count that was read with that can be right */
+    bool changed_meanwhile;    /* the watch that the step under way has set has fired */
+    bool count_doubted;        /* another server was turned to for its sake */
     int64_t predecessor_owner; /* its session */
     int64_t doubted_czxid;     /* of a predecessor that the ensemble says is gone; else 0 */
     int64_t predecessor_czxid;
@@ -270,7 +271,7 @@ void step_find(struct lock *lock);
 /* Lists, reads the parent, reads the own znode. */
 void step_list(struct lock *lock);
 
-/* Reads the predecessor and watches it. */
+/* Reads the predecessor and watches it; reads the parent. */
 void step_watch(struct lock *lock);
 
 /* Asks the ensemble, by a write, whether the predecessor is there. */
@@ -392,6 +393,12 @@ void flight_note_answer(struct lock *lock, const struct session_event *event);
  * takes what has to be done first.
  */
 void count_consider(struct lock *lock);
+
+/* Whether the count that was read can be right, if there is one. */
+bool count_plausible(const struct lock *lock);
+
+/* It cannot be right, wherever it is read: warns, and does without from now on. */
+void count_distrust(struct lock *lock);
 
 /* SQUARE, SQUARE_ABOVE, ADOPT or ASK_WRITE was answered. */
 void count_squared(struct lock *lock);

@@ -34,7 +34,7 @@ void permit_counted(struct lock *lock)
         leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
     else if (permit_left(lock))
         step_prove(lock);
-    else if (lock->children_changed)
+    else if (lock->changed_meanwhile)
         step_count(lock); /* the watch has fired, and the count may be from before */
     else
         lock->step = STEP_NONE; /* until the watch fires */

@@ -177,6 +177,11 @@ void queue_found(struct lock *lock)
         consider_place(lock);
 }
 
+/*
+ * The mark of the predecessor says that nobody is before it; that saves a list of all.  It counts
+ * only if nothing has been written there since the mark was read: predecessor_holds is reset where
+ * that is not known.
+ */
 static void predecessor_gone(struct lock *lock)
 {
     if (is_unfair(lock))
@@ -229,17 +234,45 @@ void queue_listed(struct lock *lock)
 
 static void turn_to_another_server(struct lock *lock)
 {
-    log_info("%s is not there any more, but this server shows it; turning to another",
-             lock->predecessor);
     lock->step = lock->node ? STEP_LIST : STEP_JOIN;
     lock->retry = true; /* once there is contact again */
     session_turn(lock->session);
 }
 
+static void leave_ghost(struct lock *lock)
+{
+    log_info("%s is not there any more, but this server shows it; turning to another",
+             lock->predecessor);
+    turn_to_another_server(lock);
+}
+
+/*
+ * More departures are counted out than there were.  A server that shows what is gone does not have
+ * all of them (see queue_verified()), and with one more that nobody counts it would show none, so
+ * that the lease of a holder would not be waited for.  Or somebody has written to the lock's znode,
+ * and all servers say the same.
+ */
+static void doubt_count(struct lock *lock)
+{
+    if (lock->count_doubted) {
+        count_distrust(lock);
+        lock->step = STEP_NONE;
+        return;
+    }
+    log_info("the departure count of %s cannot be right at this server; turning to another",
+             lock->path);
+    lock->count_doubted = true;
+    turn_to_another_server(lock);
+}
+
 void queue_watching(struct lock *lock)
 {
     int rc = lock->rc[TAG_PREDECESSOR];
+    bool plausible = lock->rc[TAG_PARENT] == ZOK && count_plausible(lock);
 
+    lock->predecessor_holds = lock->predecessor_holds && plausible && rc == ZOK;
+    if (plausible)
+        lock->count_doubted = false;
     if (rc == ZNONODE)
         predecessor_gone(lock);
     else if (rc != ZOK)
@@ -247,7 +280,11 @@ void queue_watching(struct lock *lock)
     else if (is_unfair(lock) && lock->predecessor_owner == session_id(lock->session))
         take_as_own(lock);
     else if (lock->doubted_czxid && lock->doubted_czxid == lock->predecessor_czxid)
-        turn_to_another_server(lock);
+        leave_ghost(lock);
+    else if (lock->changed_meanwhile)
+        step_watch(lock);
+    else if (!plausible && lock->rc[TAG_PARENT] == ZOK && lock->counting != COUNTING_WRONG)
+        doubt_count(lock);
     else
         lock->step = STEP_NONE;
 }
@@ -293,8 +330,8 @@ void queue_verified(struct lock *lock)
 {
     bool gone = lock->rc[TAG_MULTI] == ZNONODE;
 
-    if (gone && lock->terms.permits && !lock->children_changed) {
-        turn_to_another_server(lock);
+    if (gone && lock->terms.permits && !lock->changed_meanwhile) {
+        leave_ghost(lock);
         return;
     }
     lock->doubted_czxid = gone ? lock->predecessor_czxid : 0;

@@ -126,7 +126,7 @@ void step_list(struct lock *lock)
 void step_count(struct lock *lock)
 {
     flight_take_off(lock, STEP_COUNT, 2);
-    lock->children_changed = false;
+    lock->changed_meanwhile = false;
     session_get_children(lock->session, lock_tag(lock, TAG_CHILDREN), lock->path,
                          SESSION_SET_WATCH);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
@@ -134,9 +134,12 @@ void step_count(struct lock *lock)
 
 void step_watch(struct lock *lock)
 {
-    flight_take_off(lock, STEP_WATCH, 1);
+    flight_take_off(lock, STEP_WATCH, 2);
+    lock->changed_meanwhile = false;
+    /* In this order: the count has what was squared before the mark. */
     session_get(lock->session, lock_tag(lock, TAG_PREDECESSOR), lock->predecessor,
                 SESSION_SET_WATCH);
+    session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
 }
 
 void step_verify(struct lock *lock)
@@ -175,6 +178,18 @@ void step_tell_settling(struct lock *lock, int64_t settling)
 }
 
 /*
+ * The part of a transaction that proves that the own znode is there.  It marks it anew, for the
+ * next in line to read the count once more, see queue_watching().  The data is to be freed.
+ */
+static char *set_own_op(const struct lock *lock, zoo_op_t *op)
+{
+    char *data = own_data(lock, CONTENDER_HELD, 0);
+
+    zoo_set_op_init(op, lock->node, data, (int)strlen(data), lock->version, NULL);
+    return data;
+}
+
+/*
  * Each set, to the same bytes, adds one to the version of the znode and so takes one off the count.
  * Returns how many.
  */
@@ -186,11 +201,14 @@ static uint32_t square(struct lock *lock, enum step step, const char *path, int3
     if (count > LOCK_SQUARE_MAX)
         count = LOCK_SQUARE_MAX;
     zoo_check_op_init(&ops[0], path, version);
-    zoo_check_op_init(&ops[1], lock->node, -1);
+
+    char *own = set_own_op(lock, &ops[1]);
+
     for (uint32_t i = 0; i < count; i++)
         zoo_set_op_init(&ops[2 + i], path, text, (int)strlen(text), -1, NULL);
     flight_take_off(lock, step, 1);
     session_multi(lock->session, lock_tag(lock, TAG_MULTI), ops, (int)(2 + count));
+    free(own);
     return count;
 }
 
@@ -223,12 +241,14 @@ void step_adopt(struct lock *lock, uint32_t base)
 
     int len = (int)record_encode(&lock->adopting, text);
 
+    char *own = set_own_op(lock, &ops[1]);
+
     zoo_set_op_init(&ops[0], lock->path, text, len, lock->census.version, NULL);
-    zoo_check_op_init(&ops[1], lock->node, -1);
     lock->waited_for = 0; /* those are no part of the count any more */
     flight_take_off(lock, STEP_ADOPT, 1);
     lock->proof_sent = lock->sent;
     session_multi(lock->session, lock_tag(lock, TAG_MULTI), ops, 2);
+    free(own);
 }
 
 /* The ACL is looked at before the version, which is one that the znode does not have. */

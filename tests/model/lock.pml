@@ -25,8 +25,8 @@
  * Requests that were under way when contact was lost are carried out before the next ones or never.
  *
  * The kinds of locks that add a rule are in kinds.pml, locks without a record, contenders without
- * WRITE or with --lock-delay 0 in leases.pml.  Models of their own: several locks, set.pml; a lock
- * and a semaphore on one path, mixed.pml.
+ * WRITE or with --lock-delay 0 in leases.pml, a server that shows what is gone in ghost.pml.  Models
+ * of their own: several locks, set.pml; a lock and a semaphore on one path, mixed.pml.
  *
  * Left out: the bytes of names and records, contenders of other clients, more vanished than one
  * transaction can square.
@@ -47,15 +47,10 @@
  *   REMOVE_UNSETTLED   (REMOVES) a lock is removed before the vanished were waited for
  *   NO_NEW_LISTING     no new list even if more than the predecessor were ahead; needs N = 3
  *   REJOINS_SETTLED    (REJOINS) what was waited for in one place counts in the next
- *   NO_VERIFY          (GHOST) nobody asks by a write whether its predecessor is there
- *   GHOST_MARK         (GHOST) the mark of the predecessor replaces the list at such a server, too:
- *                      there the count lacks a departure whose square it has
  *
  * REMOVES: who holds the lock may remove it instead of running a command.
  * REVOKES: anybody may write to a contender's znode, so that its proof fails and it lists first.
  * REJOINS: one whose znode was deleted joins again in the same session; else it ends.
- * GHOST: the server of a contender may show for ever a znode that has gone before the beginning and
- * stands before all others.
  * FEW_FAULTS leaves out requests and answers that are lost, and --break, to get by with three;
  * NO_FAULTS leaves out processes that die and sessions that expire too, but with HOLDERS_EXPIRE
  * not those of who runs a command.  BREAKS: there is --break all the same, SQUARES_LOST: squares
@@ -145,6 +140,7 @@ hidden byte gap;
 #endif
 
 #include "kinds.pml"
+#include "ghost.pml"
 
 /*
  * Happens: 1 two have vanished, 2 a command starts, 3 behind the last join, 4 after a wait for a
@@ -156,7 +152,8 @@ hidden byte gap;
  * waited for, 17 (UNFAIR) an unfair one starts, 18 one backs off, 19 (REMOVES) a lock is removed that
  * may be made again, 20 (PERMITS) one waits a second time, 21 a part of the vanished is squared,
  * 22 (REVOKES) a proof finds that the own znode was written to, 23 (REJOINS) one joins again that
- * had waited for the vanished, 24 (GHOST) a server is left.  LEASES: 25 a command starts without a
+ * had waited for the vanished, 24 (GHOST) a server is left, 29 for a count below zero.
+ * LEASES: 25 a command starts without a
  * record, 26 one adopts and counts some as vanished that it has not waited for, 27 the same with
  * --lock-delay 0, 28 one is refused for a longer lease than the default.
  */
@@ -174,20 +171,6 @@ bool touched[N];
 #define TOUCH(c)
 #endif
 
-/* GHOST: the server shows one that went before the beginning, before all others in the queue. */
-#ifdef GHOST
-bool stale[N];
-#define IS_STALE stale[me]
-#define WAITS_FOR_GHOST (stale[me] && predecessor == me)
-#define CHOOSE_SERVER if :: stale[me] = true :: true fi
-#define LEAVE_SERVER stale[me] = false
-#else
-#define IS_STALE false
-#define WAITS_FOR_GHOST false
-#define CHOOSE_SERVER skip
-#define LEAVE_SERVER skip
-#endif
-
 /* REJOINS: who finds that its znode has been deleted joins again in the same session. */
 #ifdef REJOINS
 #define DELETED goto rejoin
@@ -197,7 +180,7 @@ bool stale[N];
 
 #define MOVE_UP(node) place[node] = (place[node] > gap -> place[node] - 1 : place[node])
 
-#if N > 2 || defined(GHOST_MARK)
+#if N > 2 || defined(GHOST)
 #define MARK(node) held[node] = MARK_IS_EXCLUSIVE(node)
 #define UNMARK(node) held[node] = false
 #else
@@ -260,12 +243,6 @@ inline read_census()
         place[node] : ahead)
 #define IS_AHEAD(node) (place[node] == ahead -> node : 0)
 
-#ifdef GHOST
-#define AND_GHOST ahead = ahead + stale[me]; predecessor = (ahead == 1 && stale[me] -> me : predecessor)
-#else
-#define AND_GHOST skip
-#endif
-
 /* Ahead is the place of the one to wait for, the last of all that conflict. */
 #ifndef read_list
 inline read_list()
@@ -294,6 +271,7 @@ inline forget_place()
     waited = false;
     settled = false;
     FORGET_SEEN_BY_KIND;
+    FORGET_MARK;
     FORGET_RECORD;
     proof[me] = 0;
     delay[me] = 0
@@ -423,6 +401,7 @@ proctype contender(byte me)
     bool waited, settled;
     SEEN_OF_RECORD;
     SEEN_BY_KIND;
+    SEEN_OF_GHOST;
 
     /* Those who are out are alike: it is enough to let the first of them join. */
 end_out:
@@ -527,13 +506,11 @@ list:
 
 watch:
     if
-#if (N > 2 && !defined(PERMITS)) || defined(GHOST_MARK)
+#if N > 2 && !defined(PERMITS)
     :: atomic { ahead > 1 && !PREDECESSOR_GONE && held[predecessor] -> ahead = 1 }
 #endif
-#if defined(GHOST) && !defined(NO_VERIFY)
-    /* VERIFY: a write finds that it is gone, and another server does not show it. */
-    :: atomic { WAITS_FOR_GHOST && session[me] -> REACHED(24, true); LEAVE_SERVER; goto list }
-#endif
+    READ_MARK
+    FIND_GHOST
     :: atomic {
         PREDECESSOR_GONE && !WAITS_FOR_GHOST ->
         if
@@ -541,7 +518,7 @@ watch:
         :: unfair[me] -> forget_place(); proof[me] = L; goto join
 #endif
 #ifndef NO_NEW_LISTING
-        :: ahead > 1 -> goto list
+        :: ahead > 1 && !GOES_BY_MARK -> goto list
 #endif
         :: else -> goto first
         fi
@@ -560,7 +537,7 @@ watch:
     EXPIRED
     KILLED
     fi;
-#if N > 2 || defined(GHOST_MARK)
+#if N > 2 || defined(GHOST)
     goto watch;
 #endif
 
@@ -588,7 +565,7 @@ first:
     atomic { ahead = 0; predecessor = 0; STOP_WATCHING; waited = false; proof[me] = L };
 prove:
     if
-    :: atomic { session[me] && place[me] > 0 && !IS_TOUCHED -> MARK(me) }
+    :: atomic { session[me] && place[me] > 0 && !IS_TOUCHED -> MARK(me); SHOW }
     :: atomic {
         session[me] && place[me] > 0 && IS_TOUCHED ->
         REACHED(22, true);
@@ -660,6 +637,7 @@ square:
     :: atomic {
         session[me] && !IS_FORBIDDEN && OWN_CHECKED && VERSION_CHECKED ->
         version = version + SQUARING;
+        MARK_ANEW;
         REACHED(5, SQUARING > 1);
         REACHED(21, SQUARING < SEEN_VANISHED);
         REACHED(6, VANISHED > 0);
@@ -702,6 +680,7 @@ adopt:
         record = true;
         seen_record = true;
         NOTE_ADOPTION;
+        MARK_ANEW;
         CHECK_HIDES_NOTHING;
         REACHED(15, VANISHED > 0);
         goto written

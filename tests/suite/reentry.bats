@@ -201,7 +201,7 @@ def answer(s):
         return (s.recv(1000).split() or [b"closed"])[0].decode()
     except TimeoutError:
         return "silent"
-print(*{answer(s) for s in crowd})
+print(*{answer(s) for s in crowd}, flush=True)
 EOF
   (ulimit -n 64 && exec setsid zkflock "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.02; done' 2>log) 3>&- 4>&- &
   holder=$!
@@ -222,7 +222,7 @@ def enter():
     s.send(f"enter 0 0\n{os.environ['ZKFLOCK_LOCK']}\n{os.environ['ZKFLOCK_SERVERS']}".encode())
     return s
 crowd = [enter() for _ in range(1000)]
-print({s.recv(1000).split()[0].decode() for s in crowd})
+print({s.recv(1000).split()[0].decode() for s in crowd}, flush=True)
 os.system('zkflock -n "$ZKFLOCK_LOCK" touch ran; echo $?')
 crowd.pop().close()
 os.system('zkflock -n "$ZKFLOCK_LOCK" echo let in')

@@ -11,51 +11,93 @@ teardown() {
   left=$(await_no_process 5) || fail "processes are left: $left" || return 1
 }
 
-# Has server I think, on its own, that somebody stands in the queue: what it did meanwhile takes the
-# place of as many transactions of the others.
-plant_a_ghost() {
-  local data=$BATS_TEST_TMPDIR/three/$1 server=$2 ghost
-  ensemble kill "$1"
+# Server I goes on alone for a while: what happens to it then takes the place of as many of the
+# others' transactions, which never reach it.
+part() {
+  local data=$BATS_TEST_TMPDIR/three/$1
   cp "$data/zoo.cfg" "$data/quorum.cfg"
   sed -i '/^server\./d' "$data/zoo.cfg"
   ensemble revive "$1"
-  # shellcheck disable=SC2034 # only its pid
-  coproc GHOST { exec zk "$server" create-kind ephemeral "$LOCK/$GHOST_NAME" 3>&-; }
-  ghost=$GHOST_PID
-  zk "$server" await-count "$LOCK" 1
+}
+
+join_again() {
+  local data=$BATS_TEST_TMPDIR/three/$1
   ensemble kill "$1"
-  kill -KILL "$ghost"
-  wait "$ghost" || true
   # Starting once more puts all into a snapshot.
   ensemble revive "$1"
   ensemble kill "$1"
   rm "$data"/data/version-2/log.*
   mv "$data/quorum.cfg" "$data/zoo.cfg"
+  for i in 1 2 3 4 5; do zk "$good" create "/other/$i"; done
+  ensemble revive "$1"
 }
 
-readonly GHOST_NAME=_c_00000000000000000000000000000000-lock-0000000000
+# ghost SERVER NAME: a contender of another client; its pid in $ghost.
+ghost() {
+  # shellcheck disable=SC2034 # its pid, and what ends it
+  coproc GHOST { exec zk "$1" create-kind ephemeral "$LOCK/$2" 3>&-; }
+  ghost=$GHOST_PID
+  zk "$1" await-count "$LOCK" 1
+}
 
-@test "a server that shows a contender who is long gone is found out and left" {
+forget_ghost() {
+  eval "exec ${GHOST[1]}>&-"
+  wait "$ghost"
+  zk "$good" await-count "$LOCK" 0
+}
+
+# One that does not count out who has vanished; until the file "end" is made.
+hold_at_good() {
+  background -z "$good" --lock-delay 0 "$LOCK" sh -c 'touch held; until [ -e end ]; do sleep 0.02; done'
+  holder=$!
+  eventually test -e held
+}
+
+# Which server is tried first is drawn by lot.
+wait_at_bad() {
+  for _ in $(seq 30); do
+    wait_in_line log -z "$bad,$good" "$LOCK" sh -c 'date +%s%N >started'
+    ! grep -q "connected to $bad," log || return 0
+    kill "$waiter"
+    ends_with 143 "$waiter"
+  done
+  fail "$bad was never tried first"
+}
+
+setup() {
+  common_setup
   ensemble start 3
   IFS=, read -r -a servers <"$BATS_TEST_TMPDIR/three/servers"
   leader=$(ensemble leader)
   follower=$((leader % 3 + 1))
   good=${servers[leader - 1]}
   bad=${servers[follower - 1]}
+}
+
+readonly GHOST_NAME=_c_00000000000000000000000000000000-lock-0000000000
+
+@test "a server that shows a contender who is long gone is found out and left" {
   zkflock -z "$good" --lease 4 "$LOCK" true
-  plant_a_ghost "$follower" "$bad"
-  # The others' transactions, of which the first few never reach that server.
-  for i in 1 2 3 4 5; do zk "$good" create "/other/$i"; done
+  ensemble kill "$follower"
+  part "$follower"
+  ghost "$bad" "$GHOST_NAME"
+  ensemble kill "$follower"
+  kill -KILL "$ghost"
+  wait "$ghost" || true
   ensemble revive "$follower"
+  join_again "$follower"
   assert_equal "$(zk "$good" ls "$LOCK")" ""
+  # One that leaves uncounted, or that server's count would give it away at once.
+  ghost "$good" _c_00000000000000000000000000000000-lock-0000000001
+  forget_ghost
   assert_equal "$(zk "$bad" ls "$LOCK")" "$GHOST_NAME"
-  # Which server is tried first is drawn by lot.
-  for _ in $(seq 20); do
-    run -0 timeout 60 zkflock -v -z "$bad,$good" "$LOCK" echo ran
-    assert_line ran
-    [[ $output != *"but this server shows it; turning to another"* ]] || break
-  done
-  assert_output --partial "$LOCK/$GHOST_NAME is not there any more, but this server shows it"
+  hold_at_good
+  wait_at_bad
+  touch end
+  ends_with 0 "$waiter"
+  assert_file_contains log "$LOCK/$GHOST_NAME is not there any more, but this server shows it"
+  assert_file_contains log "a contender vanished; its command may run for"
+  ends_with 0 "$holder"
   # Where the client library's socket cannot be found, that server is asked again and again.
   setsid bash -c 'for fd in $(seq 3 540); do eval "exec $fd</dev/null"; done; exec zkflock "$@"' - \
     -v -z "$bad" "$LOCK" touch ran 2>log 3>&- 4>&- &
@@ -67,3 +109,32 @@ readonly GHOST_NAME=_c_00000000000000000000000000000000-lock-0000000000
 }
 
 turns_often() { [ "$(grep -c "turning to another" "$1")" -ge 3 ]; }
+
+@test "a server that missed a departure hides no holder that vanished" {
+  zkflock -z "$good" --lease 4 "$LOCK" true
+  # One that leaves uncounted, which that server does not hear of.
+  ghost "$good" _c_00000000000000000000000000000000-lock-0000000001
+  zk "$bad" await-count "$LOCK" 1
+  ensemble kill "$follower"
+  forget_ghost
+  part "$follower"
+  for i in 1 2 3 4 5; do zk "$bad" create "/alone/$i"; done
+  join_again "$follower"
+  zk "$bad" await-count "$LOCK" 1
+  # Counted out elsewhere, by one that has waited, and vanishes next.
+  hold_at_good
+  background -v -z "$good" --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000' 2>first
+  second=$!
+  eventually contains first "waiting for"
+  wait_at_bad
+  touch end
+  eventually test -e crashing
+  ends_with 0 "$holder"
+  crash "$second"
+  crashed=$(date +%s%N)
+  ends_with 0 "$waiter"
+  # The second one's command may have run until its lease was over.
+  (($(cat started) - crashed > 4000000000)) || fail "started $(($(cat started) - crashed)) ns after"
+  assert_file_contains log "the departure count of $LOCK cannot be right at this server; turning to another"
+  assert_file_contains log "a contender vanished; its command may run for"
+}
