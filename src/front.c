@@ -20,6 +20,7 @@ enum message_type {
     MESSAGE_SIGNAL,
     MESSAGE_GUARD,
     MESSAGE_STOP,
+    MESSAGE_FORGET,
     MESSAGE_FORSAKE,
     MESSAGE_END,
     MESSAGE_RELEASE,
@@ -99,6 +100,8 @@ static void hear_keeper(struct front_process *process)
         process->status = message.number;
     } else if (message.type == MESSAGE_GUARD) {
         process->guard = message.number;
+    } else if (message.type == MESSAGE_FORGET) {
+        witness_forget(&process->witness);
     } else if (message.type == MESSAGE_FORSAKE) {
         prctl(PR_SET_CHILD_SUBREAPER, 0);
         say(process->link, MESSAGE_FORSAKE, 0, false);
@@ -242,9 +245,17 @@ enum front_news front_next(struct front *front, struct signals_received *signal)
     return FRONT_DIED;
 }
 
-bool front_group_has(const struct front *front, const struct signals_received *signal)
+bool front_group_has(struct front *front, const struct signals_received *signal)
 {
     return signal->to_group || (!front->separate && witness_has_got(&front->witness, signal));
+}
+
+void front_before_command(const struct front *front)
+{
+    if (front->separate)
+        say(front->link, MESSAGE_FORGET, 0, false);
+    else
+        witness_forget(&front->witness);
 }
 
 void front_introduce(const struct front *front, pid_t guard)

@@ -56,7 +56,10 @@ enum front_news {
 enum front_news front_next(struct front *front, struct signals_received *signal);
 
 /* Whether the command has got the signal already, if it is in the caller's process group. */
-bool front_group_has(const struct front *front, const struct signals_received *signal);
+bool front_group_has(struct front *front, const struct signals_received *signal);
+
+/* The group is about to get the command: what it has got until now, the command has not. */
+void front_before_command(const struct front *front);
 
 /* Tells the front, where there is one, who the guard is, which it waits for if the keeper dies. */
 void front_introduce(const struct front *front, pid_t guard);

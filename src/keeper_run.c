@@ -323,6 +323,7 @@ static void start(struct run *run)
     if (keeper->locks)
         hook_tell_acquired(keeper->hook, keeper_node(keeper), keeper_token(keeper));
     keeper_share_entries(keeper);
+    front_before_command(keeper->front);
     guard_go(&keeper->guard, run->sent_end, &keeper->lease, keeper_token(keeper),
              keeper_node(keeper), keeper->reentry ? reentry_name(keeper->reentry) : "");
 }

@@ -1,7 +1,7 @@
 #include "witness.h"
 
 #include <poll.h>
-#include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -18,11 +18,17 @@
 #define LATER (100 * CLOCK_MS)
 
 /* How long to wait for an answer; a witness that is stopped gives none. */
-enum { PATIENCE_MS = 400 };
+#define PATIENCE (400 * CLOCK_MS)
 
 struct question {
+    uint32_t serial; /* 0: forget what you have seen, and do not answer */
     int32_t number;
     int32_t sender;
+};
+
+struct answer {
+    uint32_t serial; /* the question's */
+    bool found;
 };
 
 /* ---- the witness's process ---- */
@@ -89,9 +95,15 @@ static _Noreturn void witness_process(int link, pid_t parent)
         if (recv(STDIN_FILENO, &question, sizeof(question), 0) != sizeof(question))
             _exit(0);
 
-        bool found = find(fds[1].fd, seen, &question);
+        if (question.serial == 0) {
+            memset(seen, 0, sizeof(seen));
+            continue;
+        }
 
-        send(STDIN_FILENO, &found, sizeof(found), MSG_NOSIGNAL);
+        struct answer answer = {.serial = question.serial};
+
+        answer.found = find(fds[1].fd, seen, &question);
+        send(STDIN_FILENO, &answer, sizeof(answer), MSG_NOSIGNAL);
     }
 }
 
@@ -116,22 +128,33 @@ void witness_start(struct witness *witness)
     }
 }
 
-bool witness_has_got(const struct witness *witness, const struct signals_received *signal)
+/* Returns whether it could be said. */
+static bool say(const struct witness *witness, const struct question *question)
 {
-    const struct question question = {.number = signal->number, .sender = signal->sender};
-    struct pollfd link = {.fd = witness->link, .events = POLLIN};
-    bool late;
-    bool found = false;
+    return witness->pid != 0 && send(witness->link, question, sizeof(*question),
+                                     MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(*question);
+}
 
-    if (witness->pid == 0)
+bool witness_has_got(struct witness *witness, const struct signals_received *signal)
+{
+    const struct question question = {
+        .serial = ++witness->asked, .number = signal->number, .sender = signal->sender};
+    struct pollfd link = {.fd = witness->link, .events = POLLIN};
+    int64_t deadline = clock_now() + PATIENCE;
+    struct answer answer;
+
+    if (!say(witness, &question))
         return false;
-    while (recv(witness->link, &late, sizeof(late), MSG_DONTWAIT) > 0)
-        continue; /* an answer to an earlier question */
-    if (send(witness->link, &question, sizeof(question), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
-        poll(&link, 1, PATIENCE_MS) != 1 ||
-        recv(witness->link, &found, sizeof(found), MSG_DONTWAIT) != sizeof(found))
-        return false;
-    return found;
+    while (poll(&link, 1, clock_poll_timeout(deadline)) > 0 &&
+           recv(witness->link, &answer, sizeof(answer), MSG_DONTWAIT) == sizeof(answer))
+        if (answer.serial == question.serial) /* else of an earlier question, late */
+            return answer.found;
+    return false;
+}
+
+void witness_forget(const struct witness *witness)
+{
+    say(witness, &(struct question){.serial = 0});
 }
 
 void witness_end(struct witness *witness)

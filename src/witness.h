@@ -9,6 +9,7 @@
 #define ZKFLOCK_WITNESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "signals.h"
@@ -16,6 +17,7 @@
 struct witness {
     pid_t pid; /* 0: there is none */
     int link;
+    uint32_t asked; /* the number of the last question */
 };
 
 /*
@@ -28,7 +30,10 @@ void witness_start(struct witness *witness);
  * Whether the witness has got the signal too, or does so in a moment: a sender that goes through a
  * list of processes takes some time.  Blocks for less than half a second.
  */
-bool witness_has_got(const struct witness *witness, const struct signals_received *signal);
+bool witness_has_got(struct witness *witness, const struct signals_received *signal);
+
+/* What it has got so far says nothing about the command, which is about to be started. */
+void witness_forget(const struct witness *witness);
 
 void witness_end(struct witness *witness);
 

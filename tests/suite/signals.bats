@@ -427,6 +427,22 @@ together() { # together NAME
   ends_with 0 "$zkflock"
 }
 
+@test "a signal that the group got before there was a command is not taken for one that it got" {
+  recorder
+  hold "$LOCK" end
+  wait_in_line log "$LOCK" ./recorder
+  kill -CONT -- "-$waiter"
+  touch end
+  eventually test -e ready
+  # Within the second in which the two could be the same one.
+  kill -CONT "$waiter"
+  eventually test -s signals
+  touch enough
+  ends_with 0 "$waiter"
+  ends_with 0 "$holder"
+  assert_equal "$(cat signals)" SIGCONT
+}
+
 @test "an alarm that the caller has set before it executed zkflock reaches the command" {
   recorder
   setsid python3 -c 'import os, signal, sys
