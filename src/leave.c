@@ -169,17 +169,19 @@ void leave_uncounted(struct lock *lock)
 void leave_answered(struct lock *lock)
 {
     bool counted = lock_counts(lock);
+    bool to_count = counted && lock->failed_op == 0; /* not to delete the znode */
     int rc = counted ? lock->rc[TAG_MULTI] : lock->rc[TAG_DELETE];
 
     if (rc == ZOK || rc == ZNONODE) {
         leave_done(lock);
     } else if (rc == ZBADVERSION) {
         leave_again(lock);
-    } else if (counted && lock->failed_op == 0) { /* the count, not the znode */
+    } else if (rc == ZNOAUTH && to_count) {
         leave_uncounted(lock);
         leave_again(lock);
     } else {
-        char *sentence = fault_sentence(rc, "delete", lock->node);
+        char *sentence = fault_sentence(rc, to_count ? "write to" : "delete",
+                                        to_count ? lock->path : lock->node);
 
         log_warning("%s; it goes with the session", sentence);
         free(sentence);

@@ -51,11 +51,12 @@ static void wait_for_unfair(struct lock *lock)
 /* Without a queue there is nothing to stay in: the place that was taken is not good. */
 void queue_backed_off(struct lock *lock)
 {
-    int rc = lock->rc[lock_counts(lock) ? TAG_MULTI : TAG_DELETE];
+    bool counted = lock_counts(lock);
+    int rc = lock->rc[counted ? TAG_MULTI : TAG_DELETE];
 
     if (rc == ZBADVERSION) {
         step_list(lock);
-    } else if (rc == ZNOAUTH && lock_counts(lock)) {
+    } else if (rc == ZNOAUTH && counted && lock->failed_op == 0) {
         leave_uncounted(lock);
         step_back_off(lock);
     } else if (rc == ZOK || rc == ZNONODE) {
