@@ -20,6 +20,8 @@ common_setup() {
   LOCK=/t/$(basename "$BATS_TEST_FILENAME" .bats)/$BATS_TEST_NUMBER
   # Whatever a test starts carries this mark, wherever it goes.
   export ZKFLOCK_TEST_MARK=mark-$$-$LOCK
+  # For tests/check, which ends a test that hangs.
+  echo "$$ $ZKFLOCK_TEST_MARK $BATS_TEST_DESCRIPTION" >"$SUITE_DIR/running"
   cd "$BATS_TEST_TMPDIR" || return 1
 }
 
