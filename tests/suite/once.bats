@@ -270,14 +270,14 @@ thaw() { # thaw PID NAME
     read -r -u "${PROXY[0]}" port
     shift
     zkflock "$1" true
-    run zkflock -z "127.0.0.1:$port" --connect-timeout 1 --session-timeout 2 --once-per 1h "$@"
+    run zkflock -z "127.0.0.1:$port" --connect-timeout 2 --session-timeout 4 --once-per 1h "$@"
     eval "exec ${PROXY[1]}>&-"
     wait "$proxy_pid" || true
   }
   for reply in 4 5 6; do
     stalling "$reply" "$LOCK-$reply" touch ran
     assert_equal "$status" 69
-    assert_line --regexp "^zkflock: no answer from 127.0.0.1:[0-9]+ for 1 s on when the last successful run of $LOCK-$reply began; $LOCK-$reply was not taken\$"
+    assert_line --regexp "^zkflock: no answer from 127.0.0.1:[0-9]+ for 2 s on when the last successful run of $LOCK-$reply began; $LOCK-$reply was not taken\$"
     assert_not_exist ran
   done
   stalling 7 "$LOCK" touch ran

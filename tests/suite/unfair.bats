@@ -135,11 +135,12 @@ counted() {
 }
 
 @test "--unfair: TERM after a create whose answer was lost leaves nobody uncounted" {
-  zkflock "$LOCK" true
+  # The server's silence is borne for a sixth of the lease.
+  zkflock --lease 60 "$LOCK" true
   coproc PROXY { exec proxy "$ONE" mute 2 3>&-; }
   proxy_pid=$PROXY_PID
   read -r -u "${PROXY[0]}" port
-  background --unfair -z "127.0.0.1:$port" "$LOCK" touch ran
+  background --unfair -z "127.0.0.1:$port" --lease 60 --session-timeout 30 "$LOCK" touch ran
   joining=$!
   zk "$ONE" await-count "$LOCK" 1
   kill -TERM "$joining"
