@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,9 @@
 #include "log.h"
 #include "reentry.h"
 #include "tree.h"
+
+/* How long to wait for a reader of the environment; no longer than a proof may be late. */
+enum { READER_PATIENCE_MS = 500 };
 
 /*
  * Finds out who adopts the orphans of this process: the nearest subreaper around it, or the first
@@ -178,36 +182,68 @@ void hold_leave_directory(void)
 }
 
 /* In single quotes, where a shell takes everything but a quote for itself. */
-static void print_export(const char *name, const char *value)
+static void print_export(FILE *out, const char *name, const char *value)
 {
-    printf("export %s='", name);
+    fprintf(out, "export %s='", name);
     for (; *value; value++) {
         if (*value == '\'')
-            fputs("'\\''", stdout);
+            fputs("'\\''", out);
         else
-            putchar(*value);
+            putc(*value, out);
     }
-    fputs("'\n", stdout);
+    fputs("'\n", out);
+}
+
+/*
+ * Returns 0, or errno.  Nobody who does not read is waited for: the lock is held, and the library's
+ * threads would keep it so for ever.
+ */
+static int write_out(const char *text, size_t len)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+    while (len > 0) {
+        if (poll(&out, 1, READER_PATIENCE_MS) != 1)
+            return ETIMEDOUT;
+
+        /* As much as a pipe takes at once, where it takes anything. */
+        ssize_t written = write(STDOUT_FILENO, text, len < PIPE_BUF ? len : PIPE_BUF);
+
+        if (written < 0)
+            return errno;
+        text += written;
+        len -= (size_t)written;
+    }
+    return 0;
 }
 
 bool hold_export(const char *lock, const char *node, int64_t token, const char *held)
 {
     char *all = reentry_held_with(held);
-    char text[24];
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    int error = errno;
 
-    print_export("ZKFLOCK_LOCK", lock);
-    print_export("ZKFLOCK_NODE", node);
-    snprintf(text, sizeof(text), "%" PRId64, token);
-    print_export("ZKFLOCK_TOKEN", text);
-    print_export(REENTRY_VARIABLE, all);
+    if (out) {
+        print_export(out, "ZKFLOCK_LOCK", lock);
+        print_export(out, "ZKFLOCK_NODE", node);
+        fprintf(out, "export ZKFLOCK_TOKEN='%" PRId64 "'\n", token);
+        print_export(out, REENTRY_VARIABLE, all);
+        error = fclose(out) == 0 ? write_out(text, len) : errno;
+    }
+    free(text);
     free(all);
-    if (fflush(stdout) == 0)
-        return true;
-    log_error("cannot print the environment of %s: %s; it is given back", lock, strerror(errno));
-    return false;
+    if (error)
+        log_error("cannot print the environment of %s: %s; it is given back", lock,
+                  error == ETIMEDOUT ? "nobody reads it" : strerror(error));
+    return !error;
 }
 
 void hold_export_failure(int status)
 {
-    dprintf(STDOUT_FILENO, "(exit %d)\n", status);
+    char text[32];
+    int len = snprintf(text, sizeof(text), "(exit %d)\n", status);
+
+    write_out(text, (size_t)len); /* where it cannot be printed the status has to do */
 }

@@ -108,6 +108,21 @@ EOF
   eventually is_free "$LOCK"
 }
 
+@test "--hold --export: where nobody reads the environment the lock is given back too" {
+  run -0 timeout 30 /usr/bin/python3 - "$LOCK" <<'PYTHON'
+import fcntl, os, subprocess, sys
+r, w = os.pipe()
+os.write(w, b"x" * fcntl.fcntl(w, fcntl.F_GETPIPE_SZ))
+hold = subprocess.run(["zkflock", "--hold", "--for", str(os.getpid()), "--export", sys.argv[1]],
+                      stdout=w, stderr=subprocess.PIPE, text=True, timeout=20)
+print(hold.returncode, hold.stderr)
+print(subprocess.run(["zkflock", "-w", "5", sys.argv[1], "echo", "free"],
+                     capture_output=True, text=True, timeout=20).stdout)
+PYTHON
+  assert_line "71 zkflock: cannot print the environment of $LOCK: nobody reads it; it is given back"
+  assert_line free
+}
+
 @test "--hold --export where the shell runs it in a subshell of its own" {
   run -0 bash -c 'eval "$(zkflock --hold --for $$ --export "$1" || echo false)"; zkflock -n "$1" echo inside
     env -u ZKFLOCK_HELD -u ZKFLOCK_NODE zkflock -n "$1" true || echo busy; zkflock -u "$1"' bash "$LOCK"
