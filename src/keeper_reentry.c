@@ -98,6 +98,7 @@ bool keeper_enter(struct keeper *keeper, int64_t deadline)
         case REENTRY_UNLOCKED:
         case REENTRY_IN_USE:
         case REENTRY_STUCK:
+        case REENTRY_TOGETHER:
             break;
         case REENTRY_ENTERED:
             take_entry(keeper, lock, &entry);

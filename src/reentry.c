@@ -179,17 +179,28 @@ static enum reentry_answer judge(const struct reentry *reentry, const struct wir
     return REENTRY_UNKNOWN;
 }
 
+static bool is_held(const struct reentry *reentry, const char *path)
+{
+    for (size_t i = 0; i < reentry->count; i++)
+        if (strcmp(reentry->locks[i].path, path) == 0)
+            return true;
+    return false;
+}
+
 static void take_unlock(struct reentry *reentry, struct guest *guest,
                         const struct wire_request *request)
 {
     bool same_servers =
         !*request->addresses || strcmp(request->addresses, servers_text(reentry->servers)) == 0;
 
-    guest->unlocks =
-        reentry->unlockable && strcmp(reentry->unlockable, request->path) == 0 && same_servers;
+    bool held = reentry->unlockable && same_servers;
+
+    guest->unlocks = held && strcmp(reentry->unlockable, request->path) == 0;
     if (guest->unlocks)
         return;
-    wire_answer(guest->fd, REENTRY_UNKNOWN, "", 0);
+    wire_answer(guest->fd,
+                held && is_held(reentry, request->path) ? REENTRY_TOGETHER : REENTRY_UNKNOWN, "",
+                0);
     see_off(reentry, guest);
 }
 

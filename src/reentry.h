@@ -100,9 +100,10 @@ enum reentry_answer {
     REENTRY_SHARED,  /* it is held shared, and wanted for oneself */
     REENTRY_FULL,    /* as many use it as can */
     REENTRY_UNLOCKED,
-    REENTRY_IN_USE, /* given back when those who use it have ended */
-    REENTRY_STUCK,  /* could not be given back */
-    REENTRY_SILENT, /* one around does not answer, and may hold it */
+    REENTRY_IN_USE,   /* given back when those who use it have ended */
+    REENTRY_STUCK,    /* could not be given back */
+    REENTRY_TOGETHER, /* held with another one, and given back by the name of that */
+    REENTRY_SILENT,   /* one around does not answer, and may hold it */
 };
 
 struct reentry_entry {

@@ -18,7 +18,7 @@
 static const char *const answers[] = {
     [REENTRY_UNKNOWN] = "unknown", [REENTRY_ENTERED] = "entered",   [REENTRY_SHARED] = "shared",
     [REENTRY_FULL] = "full",       [REENTRY_UNLOCKED] = "unlocked", [REENTRY_IN_USE] = "in-use",
-    [REENTRY_STUCK] = "stuck",     [REENTRY_SILENT] = "silent",
+    [REENTRY_STUCK] = "stuck",     [REENTRY_SILENT] = "silent",     [REENTRY_TOGETHER] = "together",
 };
 
 /* ---- sockets ---- */

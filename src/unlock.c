@@ -15,6 +15,7 @@ struct wanted {
     const char *path;
     const char *servers;
     enum reentry_answer answer;
+    bool together; /* a hold has it with another one */
 };
 
 /*
@@ -32,6 +33,7 @@ static bool ask(int fd, void *context)
         return false; /* it has just ended */
     wanted->answer = wire_read_answer(fd, -1, CLOCK_NEVER, &node, &token);
     free(node);
+    wanted->together = wanted->together || wanted->answer == REENTRY_TOGETHER;
     return wanted->answer == REENTRY_UNLOCKED || wanted->answer == REENTRY_IN_USE ||
            wanted->answer == REENTRY_STUCK;
 }
@@ -44,8 +46,13 @@ int unlock(const struct options *options)
     const char *whom = options->hold_for ? "that process" : "this script";
 
     if (!holds_find(options->hold_for, clock_now() + CONNECT_PATIENCE, ask, &wanted)) {
-        log_notice("%s is not held for %s%s%s: there is nothing to unlock", options->lock, whom,
-                   *wanted.servers ? " at " : "", wanted.servers);
+        if (wanted.together)
+            log_notice("%s is held for %s as --with of another lock: --unlock that one, and all "
+                       "are given back",
+                       options->lock, whom);
+        else
+            log_notice("%s is not held for %s%s%s: there is nothing to unlock", options->lock, whom,
+                       *wanted.servers ? " at " : "", wanted.servers);
         return EXITCODE_BUSY;
     }
     if (wanted.answer == REENTRY_IN_USE)

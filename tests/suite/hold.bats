@@ -139,6 +139,15 @@ PYTHON
   assert_line "b is free"
 }
 
+@test "--hold --with: by the name of another lock of the set nothing is given back, and why is said" {
+  run -0 bash -c 'zkflock --hold --with "$1/b" "$1/a"; zkflock -u "$1/b"; echo $?
+    zkflock -n --no-reentry "$1/b" true || echo held; zkflock -u "$1/a"; zkflock -n "$1/b" echo free' bash "$LOCK"
+  assert_line --index 0 "zkflock: $LOCK/b is held for this script as --with of another lock: --unlock that one, and all are given back"
+  assert_line --index 1 1
+  assert_line held
+  assert_line --index 4 free
+}
+
 @test "--hold: nested ones of one lock, the last one is given back first" {
   run -0 bash -c 'eval "$(zkflock --hold --for $$ --export "$1")"; eval "$(zkflock --hold --for $$ --export "$1")"
     zkflock -u "$1"; env -u ZKFLOCK_HELD -u ZKFLOCK_NODE zkflock -q -n "$1" true || echo held
