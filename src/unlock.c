@@ -11,6 +11,9 @@
 /* How long to wait for keepers that others keep busy. */
 #define CONNECT_PATIENCE (10 * CLOCK_S)
 
+/* For a keeper to give the lock back takes a few seconds at the most; one may be stopped. */
+#define ANSWER_PATIENCE (20 * CLOCK_S)
+
 struct wanted {
     const char *path;
     const char *servers;
@@ -19,9 +22,8 @@ struct wanted {
 };
 
 /*
- * Whether this keeper holds it.  It answers when it has given the lock back, which takes a few
- * seconds at the most; one that is killed hangs up, and one that stands still is ended by its
- * guard.
+ * Whether this keeper holds it, or may.  It answers when it has given the lock back; one that is
+ * killed hangs up.
  */
 static bool ask(int fd, void *context)
 {
@@ -31,11 +33,11 @@ static bool ask(int fd, void *context)
 
     if (!wire_ask_unlock(fd, wanted->path, wanted->servers))
         return false; /* it has just ended */
-    wanted->answer = wire_read_answer(fd, -1, CLOCK_NEVER, &node, &token);
+    wanted->answer = wire_read_answer(fd, -1, clock_now() + ANSWER_PATIENCE, &node, &token);
     free(node);
     wanted->together = wanted->together || wanted->answer == REENTRY_TOGETHER;
     return wanted->answer == REENTRY_UNLOCKED || wanted->answer == REENTRY_IN_USE ||
-           wanted->answer == REENTRY_STUCK;
+           wanted->answer == REENTRY_STUCK || wanted->answer == REENTRY_SILENT;
 }
 
 int unlock(const struct options *options)
@@ -58,6 +60,10 @@ int unlock(const struct options *options)
     if (wanted.answer == REENTRY_IN_USE)
         log_notice("%s is used by a zkflock inside %s, and given back when that has ended",
                    options->lock, whom);
+    if (wanted.answer == REENTRY_SILENT) {
+        log_error("what holds a lock for %s does not answer, and may hold %s", whom, options->lock);
+        return EXITCODE_UNREACHABLE;
+    }
     if (wanted.answer != REENTRY_STUCK)
         return 0;
     log_error("no answer from the ensemble: %s could not be given back; it is held for %s no more, "

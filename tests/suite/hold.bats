@@ -148,6 +148,24 @@ PYTHON
   assert_line --index 4 free
 }
 
+@test "--unlock: a keeper that is stopped is not waited for for ever" {
+  export LOCK
+  script bash <<'EOF'
+zkflock --hold --on-lost warn "$LOCK"
+touch held
+exec sleep 1000
+EOF
+  eventually test -e held
+  local keeper
+  keeper=$(keeper_of_hold)
+  kill -STOP "$keeper"
+  run -69 timeout 60 zkflock --unlock --for "$script" "$LOCK"
+  assert_output "zkflock: what holds a lock for that process does not answer, and may hold $LOCK"
+  kill -CONT "$keeper"
+  kill "$script"
+  eventually gone "$keeper"
+}
+
 @test "--hold: nested ones of one lock, the last one is given back first" {
   run -0 bash -c 'eval "$(zkflock --hold --for $$ --export "$1")"; eval "$(zkflock --hold --for $$ --export "$1")"
     zkflock -u "$1"; env -u ZKFLOCK_HELD -u ZKFLOCK_NODE zkflock -q -n "$1" true || echo held
