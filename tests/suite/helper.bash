@@ -27,10 +27,20 @@ common_setup() {
 
 setup() { common_setup; }
 
+# A test that fails may leave subshells behind that wait for what it has not done any more.  They
+# keep the pipe open that bats reads to its end.
+end_subshells() {
+  local pid
+  for pid in $(jobs -rp); do
+    if [ "$(cat "/proc/$pid/comm")" = bash ]; then kill -KILL "$pid"; fi
+  done 2>/dev/null || true
+}
+
 # common_teardown [SECONDS]: nothing runs any more, and no contender is left after so long.
 # shellcheck disable=SC2120 # failover gives it more time
 common_teardown() {
   local left
+  end_subshells
   left=$(await_no_process 5) || fail "processes are left: $left" || return 1
   left=$(zk "$ONE" leftovers "${1:-5}") || fail "contenders are left: $left" || return 1
 }
