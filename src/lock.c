@@ -184,9 +184,13 @@ void lock_handle(struct lock *lock, const struct session_event *event)
             step_join(lock);
         else if (lock->phase == LOCK_HELD)
             lock_prove(lock);
+        else if (lock->phase == LOCK_WAITING && lock->step == STEP_NONE)
+            queue_watch_again(lock); /* another server may lack what the last one had */
         break;
     case SESSION_DISCONNECTED:
-        lock->predecessor_holds = false; /* what it does from here on is not seen */
+        /* What it does from here on is not seen, and the list was that server's. */
+        lock->predecessor_holds = false;
+        lock->place.predecessor_first = false;
         break;
     case SESSION_EXPIRED:
         session_expired(lock);

@@ -64,6 +64,26 @@ wait_at_bad() {
   fail "$bad was never tried first"
 }
 
+# after_path LOG: the server that was connected to when the path was cut.
+after_path() { sed "0,/connected to $VIA,/d; s/.*: connected to \([0-9.:]*\),.*/\1/; t; d" "$1" | head -n 1; }
+has_moved() { [ -n "$(after_path "$1")" ]; }
+
+# First at the other server, by a path that is cut then.
+move_to_bad() {
+  for _ in $(seq 30); do
+    ONE=$good open_path
+    wait_in_line log -z "$VIA,$bad,$good" "$LOCK" sh -c 'date +%s%N >started'
+    close_path
+    if contains log "connected to $VIA,"; then
+      eventually has_moved log
+      [ "$(after_path log)" != "$bad" ] || return 0
+    fi
+    kill "$waiter"
+    ends_with 143 "$waiter"
+  done
+  fail "$bad was never the second one"
+}
+
 setup() {
   common_setup
   ensemble start 3
@@ -134,6 +154,29 @@ turns_often() { [ "$(grep -c "turning to another" "$1")" -ge 3 ]; }
   crashed=$(date +%s%N)
   ends_with 0 "$waiter"
   # The second one's command may have run until its lease was over.
+  (($(cat started) - crashed > 4000000000)) || fail "started $(($(cat started) - crashed)) ns after"
+  assert_file_contains log "the departure count of $LOCK cannot be right at this server; turning to another"
+  assert_file_contains log "a contender vanished; its command may run for"
+}
+
+@test "a waiter that moves to a server that missed a departure reads its count" {
+  zkflock -z "$good" --lease 4 "$LOCK" true
+  # Counted out by one that has waited; that server does not hear of its end.
+  ghost "$good" _c_00000000000000000000000000000000-lock-0000000001
+  zk "$bad" await-count "$LOCK" 1
+  ensemble kill "$follower"
+  forget_ghost
+  part "$follower"
+  for i in 1 2 3 4 5; do zk "$bad" create "/alone/$i"; done
+  join_again "$follower"
+  background -z "$good" --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
+  second=$!
+  eventually test -e crashing
+  zk "$bad" await-count "$LOCK" 2
+  move_to_bad
+  crash "$second"
+  crashed=$(date +%s%N)
+  ends_with 0 "$waiter"
   (($(cat started) - crashed > 4000000000)) || fail "started $(($(cat started) - crashed)) ns after"
   assert_file_contains log "the departure count of $LOCK cannot be right at this server; turning to another"
   assert_file_contains log "a contender vanished; its command may run for"
