@@ -125,8 +125,14 @@ void queue_joined(struct lock *lock)
         return; /* before anything is made below it */
     if (rc == ZNONODE && lock->remade++ < LOCK_REMAKE_MAX)
         step_make_parents(lock);
-    else if (rc == ZNODEEXISTS)
+    else if (rc == ZNODEEXISTS && is_unfair(lock))
         wait_for_unfair(lock);
+    else if (rc == ZNODEEXISTS)
+        leave_because(
+            lock, EXITCODE_CONFIG,
+            "the name of the next contender of %s is that of a znode made by hand; delete "
+            "it, or choose another --node-style",
+            lock->path);
     else if (rc != ZOK)
         leave_because_rc(lock, rc, "create a znode in", lock->path);
     else if (lock->rc[TAG_PARENT] != ZOK)

@@ -165,10 +165,23 @@ two_readers_and_a_waiting_writer() { # a and b hold, w waits
   zk "$ONE" await-count "$LOCK" 0 3
 }
 
+@test "a plain name that somebody has made by hand" {
+  zk "$ONE" create "$LOCK/lock0000000001"
+  run -78 timeout 10 zkflock --node-style plain:lock "$LOCK" touch ran
+  assert_output "zkflock: the name of the next contender of $LOCK is that of a znode made by hand; delete it, or choose another --node-style"
+  assert_not_exist ran
+  zk "$ONE" delete "$LOCK/lock0000000001"
+}
+
 @test "styles that cannot be" {
   refuses 64 "--node-style takes curator, kazoo or plain:PREFIX, not 'ruby'" --node-style ruby "$LOCK" touch ran
   refuses 64 "the PREFIX '' of --node-style is empty" --node-style plain: "$LOCK" touch ran
   refuses 64 "the PREFIX 'a/b' of --node-style holds a slash" --node-style plain:a/b "$LOCK" touch ran
+  # Two of these would hold it as readers do.
+  for prefix in x__READ__ __rlock__ unfair__lock__-lock-; do
+    refuses 64 "the PREFIX '$prefix' of --node-style is that of readers or of --unfair" \
+      --node-style "plain:$prefix" "$LOCK" touch ran
+  done
   refuses 64 "--shared does not go with --node-style plain, whose names do not tell readers from others; use curator or kazoo" \
     --shared --node-style plain:x "$LOCK" touch ran
 }
