@@ -69,6 +69,8 @@ const char *lockname_prefix_fault(const char *prefix)
         return "holds a slash";
     if (strlen(prefix) > LOCKNAME_PREFIX_MAX)
         return "is too long: at most 100 bytes";
+    if (recipe_is_reserved(prefix))
+        return "is that of readers or of --unfair";
     return character_fault(prefix);
 }
 

@@ -35,19 +35,32 @@ static bool comes_before(int32_t a_sequence, const char *a, int32_t b_sequence, 
     return a_sequence != b_sequence ? a_sequence < b_sequence : strcmp(a, b) < 0;
 }
 
+static bool ends_in(const char *text, size_t len, const char *end)
+{
+    size_t end_len = strlen(end);
+
+    return len >= end_len && memcmp(text + len - end_len, end, end_len) == 0;
+}
+
+/* Of the part of the name before the sequence. */
+static bool is_marked_shared(const char *name, size_t len)
+{
+    return ends_in(name, len, "__READ__") || ends_in(name, len, "__rlock__");
+}
+
 bool recipe_is_shared(const char *name)
 {
-    static const char *const marks[] = {"__READ__", "__rlock__"};
     size_t len = strlen(name);
 
-    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-        size_t mark_len = strlen(marks[i]);
+    return len >= SEQUENCE_DIGITS && is_marked_shared(name, len - SEQUENCE_DIGITS);
+}
 
-        if (len >= mark_len + SEQUENCE_DIGITS &&
-            memcmp(name + len - SEQUENCE_DIGITS - mark_len, marks[i], mark_len) == 0)
-            return true;
-    }
-    return false;
+bool recipe_is_reserved(const char *prefix)
+{
+    size_t len = strlen(prefix);
+
+    return is_marked_shared(prefix, len) || (len == strlen(RECIPE_UNFAIR_NAME) - SEQUENCE_DIGITS &&
+                                             memcmp(prefix, RECIPE_UNFAIR_NAME, len) == 0);
 }
 
 struct recipe_place recipe_place(char *const *children, size_t count, const char *own)

@@ -30,6 +30,9 @@ bool recipe_exhausted(const char *name);
  */
 bool recipe_is_shared(const char *name);
 
+/* Whether names that begin so, up to the sequence number, are readers' or the unfair one's. */
+bool recipe_is_reserved(const char *prefix);
+
 /*
  * The one contender at a time that --unfair lets into a lock: not sequential, so that who comes
  * first has it.  It looks like the first of all to zkflock, and to Curator's and kazoo's locks.

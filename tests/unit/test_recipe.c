@@ -62,6 +62,12 @@ static void test_shared(void)
     CHECK("writer", !recipe_is_shared("_c_cc-__WRIT__0000000003"));
     CHECK("mark elsewhere", !recipe_is_shared("__READ__-lock-0000000003"));
     CHECK("short", !recipe_is_shared("READ__0000000003"));
+    CHECK("reader", recipe_is_reserved("x__READ__"));
+    CHECK("kazoo's reader", recipe_is_reserved("__rlock__"));
+    CHECK("unfair", recipe_is_reserved("unfair__lock__-lock-"));
+    CHECK("its end", !recipe_is_reserved("lock-"));
+    CHECK("its beginning", !recipe_is_reserved("unfair__lock__"));
+    CHECK("no reader", !recipe_is_reserved("__READ__-"));
 
     place = recipe_place(children, 6, children[1]);
     CHECK("beside a reader", place.found && !place.predecessor && place.ahead == 0);
