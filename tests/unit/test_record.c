@@ -26,6 +26,7 @@ static void test_record(void)
         "zkflock/1 base=4294967296 lease=15000ms\n",
         "zkflock/1 base=1 lease=0ms\n",
         "zkflock/1 base=1 lease=-5ms\n",
+        "zkflock/1 base=1 lease=999ms\n",
         "zkflock/1 base=1 lease=99999999999ms\n",
         "zkflock/2 base=1 lease=15000ms\n",
         "10.0.0.1",
