@@ -31,6 +31,8 @@ static enum recipe_record record_of(const struct lock *lock)
 {
     if (lock_is_turn(lock) && lock->record_state == RECORD_NONE)
         return RECIPE_UNCOUNTED;
+    if (lock->counting == COUNTING_WRONG)
+        return RECIPE_NO_RECORD; /* to be written anew */
     if (lock->record_state == RECORD_OURS)
         return lock_counts(lock) ? RECIPE_COUNTED : RECIPE_UNCOUNTED;
     return lock->counting == COUNTING_FORBIDDEN ? RECIPE_FORBIDDEN : RECIPE_NO_RECORD;
@@ -100,8 +102,8 @@ bool count_plausible(const struct lock *lock)
 
 void count_distrust(struct lock *lock)
 {
-    log_warning("the departure count of %s cannot be right: has somebody written to it? Every "
-                "holder waits %" PRId64 " s for it; see --remove",
+    log_warning("the departure count of %s cannot be right: has somebody written to it? The next "
+                "holder sets it right, after a wait of %" PRId64 " s",
                 lock->path, lock->record.lease_ms / 1000);
     lock->counting = COUNTING_WRONG;
 }

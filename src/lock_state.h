@@ -82,12 +82,15 @@ enum record_state {
     RECORD_FOREIGN, /* the znode holds something else: it is no lock */
 };
 
-/* Whether departures can be counted in the lock's znode; never better than it was found to be. */
+/*
+ * Whether departures can be counted in the lock's znode; never better than it was found to be,
+ * unless the record was written anew.
+ */
 enum counting {
     COUNTING_UNTRIED,   /* as far as is known */
     COUNTING_PERMITTED, /* a write of ours was carried out, or would have been */
     COUNTING_FORBIDDEN, /* by the znode's ACL */
-    COUNTING_WRONG,     /* the count cannot be right: wait, never square, never count */
+    COUNTING_WRONG,     /* the count cannot be right: wait, then write the record anew */
 };
 
 /* What is known of the znode above a semaphore's two, where a lock may have stood. */

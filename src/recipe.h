@@ -117,8 +117,9 @@ enum recipe_kind {
 /* What the data of the lock's znode is good for. */
 enum recipe_record {
     RECIPE_COUNTED,   /* a record; departures are counted in it */
-    RECIPE_UNCOUNTED, /* a record without the right to write it, or whose count cannot be right */
-    RECIPE_NO_RECORD, /* no data; the contender may write some, as far as it knows */
+    RECIPE_UNCOUNTED, /* a record without the right to write it */
+    RECIPE_NO_RECORD, /* no data, or a record whose count cannot be right; the contender may write
+                         one, as far as it knows */
     RECIPE_FORBIDDEN, /* no data, and no right to write any */
 };
 
@@ -144,7 +145,7 @@ enum recipe_verdict {
     RECIPE_SQUARE_ABOVE, /* the same in the semaphore's own znode */
     RECIPE_ADOPT,        /* write a record with the base `count` */
     RECIPE_HOLD_BLIND,   /* hold without a record: all have the default lease */
-    RECIPE_DISTRUST,     /* the count cannot be right: UNCOUNTED from now on; decide again */
+    RECIPE_DISTRUST,     /* the count cannot be right: NO_RECORD from now on; decide again */
 };
 
 struct recipe_decision {

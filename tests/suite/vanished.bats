@@ -137,6 +137,23 @@ counts() {
   short_lease
   zk "$ONE" set "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
   run -0 zkflock "$LOCK" echo ran
-  assert_line --partial "warning: the departure count of $LOCK cannot be right"
+  assert_line "zkflock: warning: the departure count of $LOCK cannot be right: has somebody written to it? The next holder sets it right, after a wait of 4 s"
   assert_line ran
+}
+
+@test "a count that cannot be right hides nobody who vanishes then" {
+  short_lease
+  zk "$ONE" set "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
+  open_path
+  background -z "$VIA" --session-timeout 2 "$LOCK" flock -n -E 99 judge sh -c 'touch held; exec sleep 1000'
+  holder=$!
+  eventually test -e held
+  kill -STOP "$path_pid"
+  zk "$ONE" await-count "$LOCK" 0
+  run -0 zkflock -v "$LOCK" flock -n -E 99 judge true
+  assert_line --partial "a contender vanished; its command may run for"
+  ends_with 75 "$holder"
+  close_path
+  run -0 zkflock -v "$LOCK" true
+  refute_output --partial "may run for"
 }
