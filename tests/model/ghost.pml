@@ -8,13 +8,15 @@
  * it stands behind a predecessor, whose mark "held" says that nobody is before it and so replaces
  * the list.  Therefore the count is read with each mark, and one below zero is no count: the
  * contender goes elsewhere.  A square or an adoption marks the own znode anew, so that the mark is
- * read once more behind it; a mark that has changed since it was read counts for nothing.
+ * read once more behind it; a mark that has changed since it was read counts for nothing, nor does a list of
+ * another server.
  *
  * Each of these breaks one rule:
  *   NO_VERIFY       nobody asks by a write whether its predecessor is there
  *   MARK_UNCOUNTED  the count is not read with the mark
  *   MARK_ONCE       squares and adoptions leave the mark as it is
  *   MARK_OUTLIVED   a mark that has changed since it was read counts all the same
+ *   LIST_OUTLIVED   a list that another server gave counts all the same
  */
 #ifdef GHOST
 
@@ -25,14 +27,14 @@
 bool stale[N];  /* the server of that contender is the one */
 bool unread[N]; /* the predecessor's data has changed since that contender has read it */
 
-#define SEEN_OF_GHOST bool by_mark
-#define FORGET_MARK by_mark = false
+#define SEEN_OF_GHOST bool by_mark, moved, listed_elsewhere
+#define FORGET_MARK by_mark = false; listed_elsewhere = false
 #define IS_STALE stale[me]
 #define WAITS_FOR_GHOST (stale[me] && predecessor == me)
 #define CHOOSE_SERVER if :: stale[me] = true :: true fi
 #define LEAVE_SERVER stale[me] = false
 #define AND_GHOST \
-    by_mark = false; \
+    FORGET_MARK; \
     ahead = ahead + stale[me]; \
     predecessor = (ahead == 1 && stale[me] -> me : predecessor)
 
@@ -43,6 +45,22 @@ bool unread[N]; /* the predecessor's data has changed since that contender has r
 #define MARK_ANEW MARK(me); SHOW
 #endif
 
+/* Once while it waits it may come to that server from another one. */
+#define MOVE \
+    :: atomic { \
+        session[me] && !stale[me] && !moved -> \
+        moved = true; \
+        stale[me] = true; \
+        by_mark = false; \
+        listed_elsewhere = true; \
+        REACHED(30, true) \
+    }
+#ifdef LIST_OUTLIVED
+#define MAY_LIST (ahead > 1)
+#else
+#define MAY_LIST (ahead > 1 || listed_elsewhere)
+#endif
+
 #ifdef MARK_UNCOUNTED
 #define LESS_THAN_NONE false
 #else
@@ -50,7 +68,7 @@ bool unread[N]; /* the predecessor's data has changed since that contender has r
 #endif
 #define READ_MARK \
     :: atomic { \
-        session[me] && ahead > 1 && !WAITS_FOR_GHOST && !PREDECESSOR_GONE && held[predecessor] && \
+        session[me] && MAY_LIST && !WAITS_FOR_GHOST && !PREDECESSOR_GONE && held[predecessor] && \
             (unread[me] || !by_mark) -> \
         unread[me] = false; \
         by_mark = true; \
@@ -84,6 +102,8 @@ bool unread[N]; /* the predecessor's data has changed since that contender has r
 #define SHOW skip
 #define MARK_ANEW skip
 #define READ_MARK
+#define MOVE
+#define MAY_LIST (ahead > 1)
 #define GOES_BY_MARK false
 #define FIND_GHOST
 #endif

@@ -152,7 +152,7 @@ hidden byte gap;
  * waited for, 17 (UNFAIR) an unfair one starts, 18 one backs off, 19 (REMOVES) a lock is removed that
  * may be made again, 20 (PERMITS) one waits a second time, 21 a part of the vanished is squared,
  * 22 (REVOKES) a proof finds that the own znode was written to, 23 (REJOINS) one joins again that
- * had waited for the vanished, 24 (GHOST) a server is left, 29 for a count below zero.
+ * had waited for the vanished, 24 (GHOST) a server is left, 29 for a count below zero, 30 come to.
  * LEASES: 25 a command starts without a
  * record, 26 one adopts and counts some as vanished that it has not waited for, 27 the same with
  * --lock-delay 0, 28 one is refused for a longer lease than the default.
@@ -510,6 +510,7 @@ watch:
     :: atomic { ahead > 1 && !PREDECESSOR_GONE && held[predecessor] -> ahead = 1 }
 #endif
     READ_MARK
+    MOVE
     FIND_GHOST
     :: atomic {
         PREDECESSOR_GONE && !WAITS_FOR_GHOST ->
@@ -518,7 +519,7 @@ watch:
         :: unfair[me] -> forget_place(); proof[me] = L; goto join
 #endif
 #ifndef NO_NEW_LISTING
-        :: ahead > 1 && !GOES_BY_MARK -> goto list
+        :: MAY_LIST && !GOES_BY_MARK -> goto list
 #endif
         :: else -> goto first
         fi
