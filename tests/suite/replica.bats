@@ -169,6 +169,7 @@ turns_often() { [ "$(grep -c "turning to another" "$1")" -ge 3 ]; }
   part "$follower"
   for i in 1 2 3 4 5; do zk "$bad" create "/alone/$i"; done
   join_again "$follower"
+  zk "$bad" await-count "$LOCK" 1
   background -z "$good" --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
   second=$!
   eventually test -e crashing
