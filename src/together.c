@@ -4,6 +4,7 @@
 
 #include "exitcode.h"
 #include "lockname.h"
+#include "recipe.h"
 #include "xalloc.h"
 
 char *together_lock_named(const char *name, const char *root)
@@ -67,11 +68,26 @@ static bool is_named_twice(const struct options *options, size_t with)
     return false;
 }
 
+/* One that holds a permit would wait for the turn of one that waits for a permit. */
+static bool is_part_of_semaphore(const struct options *options, const char *path)
+{
+    size_t len = strlen(options->lock);
+
+    return options->permits && strncmp(path, options->lock, len) == 0 && path[len] == '/' &&
+           (strcmp(path + len + 1, RECIPE_SEMAPHORE_LOCKS) == 0 ||
+            strcmp(path + len + 1, RECIPE_SEMAPHORE_LEASES) == 0);
+}
+
 static int find_with_fault(const struct options *options)
 {
     for (size_t i = 0; i < options->with_len; i++) {
         if (is_named_twice(options, i)) {
             log_error("%s is given twice; --with names further locks", options->with[i]);
+            return EXITCODE_USAGE;
+        }
+        if (is_part_of_semaphore(options, options->with[i])) {
+            log_error("%s is a part of the semaphore %s, and no further lock", options->with[i],
+                      options->lock);
             return EXITCODE_USAGE;
         }
     }

@@ -279,6 +279,11 @@ both_kinds() {
   refuses 64 "--permits does not go with --shared or --exclusive: a permit is neither" --permits 3 -x "$LOCK" touch ran
   refuses 64 "--permits does not go with --unfair: permits are given out in a queue" --permits 3 --unfair "$LOCK" touch ran
   refuses 64 "--permits does not go with --node-style: semaphores are Curator's" --permits 3 --node-style kazoo "$LOCK" touch ran
+  # One that holds a permit would wait for the turn of one that waits for a permit.
+  for part in locks leases; do
+    refuses 64 "$LOCK/$part is a part of the semaphore $LOCK, and no further lock" \
+      --with "$LOCK/$part" --permits 1 "$LOCK" touch ran
+  done
 }
 
 @test "--permits: one vanished holder is waited for once, however busy the semaphore is" {
