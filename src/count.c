@@ -214,6 +214,10 @@ void count_squared_above(struct lock *lock)
 
     if (rc == ZOK)
         lock->version++;
+    else if (rc == ZNOAUTH)
+        log_warning("not permitted to write to %s, so a departure there cannot be counted, and "
+                    "every permit waits %" PRId64 " s for it",
+                    lock->terms.above, LEASE_DEFAULT / CLOCK_S);
     if (rc == ZOK && lock->squaring > 0) {
         lock->above.vanished -= lock->squaring;
         lock->above.version = (int32_t)((uint32_t)lock->above.version + lock->squaring);

@@ -304,3 +304,13 @@ both_kinds() {
   assert_equal "$((2 * version))" "$cversion"
   assert [ "$(cat log.* | grep -c "a contender vanished")" -le 3 ]
 }
+
+@test "--permits: a departure that may not be counted out above is waited for, and told of" {
+  zk "$ONE" create "$LOCK"
+  zk "$ONE" deny "$LOCK" rcd
+  zkflock --permits 2 "$LOCK" true
+  run -78 zkflock "$LOCK" true
+  run -0 zkflock --permits 2 "$LOCK" echo ran
+  assert_line ran
+  assert_line "zkflock: warning: not permitted to write to $LOCK, so a departure there cannot be counted, and every permit waits 15 s for it"
+}
