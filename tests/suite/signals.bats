@@ -389,10 +389,19 @@ one_by_one() { # one_by_one NAME
   kill "-$1" "$zkflock" $others
 }
 
+# Whether zkflock has not taken a signal yet; without a fork, since the next one follows at once.
+pending() {
+  local field value
+  while read -r field value; do
+    if [ "$field" = ShdPnd: ]; then [[ $value =~ [1-9a-f] ]] && return 0; fi
+  done <"/proc/$zkflock/status"
+  return 1
+}
+
 # As timeout(1) does: zkflock first, then all of its group.
 together() { # together NAME
   kill "-$1" "$zkflock"
-  until ! grep -q "^ShdPnd:.*[1-9a-f]" "/proc/$zkflock/status"; do :; done
+  while pending; do :; done
   kill "-$1" -- "-$zkflock"
 }
 
