@@ -440,14 +440,16 @@ together() { # together NAME
   recorder
   hold "$LOCK" end
   wait_in_line log "$LOCK" ./recorder
-  kill -CONT -- "-$waiter"
+  zkflock=$waiter
+  kill -CONT -- "-$zkflock"
+  while pending; do :; done
   touch end
   eventually test -e ready
   # Within the second in which the two could be the same one.
-  kill -CONT "$waiter"
+  kill -CONT "$zkflock"
   eventually test -s signals
   touch enough
-  ends_with 0 "$waiter"
+  ends_with 0 "$zkflock"
   ends_with 0 "$holder"
   assert_equal "$(cat signals)" SIGCONT
 }
