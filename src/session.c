@@ -233,14 +233,6 @@ int64_t session_id(const struct session *session)
     return session->established ? zoo_client_id(session->handle)->client_id : 0;
 }
 
-void session_turn(struct session *session)
-{
-    if (failover_leave(&session->failover, session->handle))
-        session_note_disconnected(session); /* the event of it follows */
-    else
-        session_spare(session);
-}
-
 bool session_refused(const struct session *session)
 {
     return session->refused;

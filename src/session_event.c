@@ -1,5 +1,6 @@
 #include <netdb.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -26,6 +27,9 @@ void session_spare(struct session *session)
     session->resume_at = session->spared_until = now + session->pause;
     session_note_disconnected(session);
 }
+
+/* How often a server that was turned from is left once more, if the others cannot be reached. */
+enum { TURNS_MAX = 3 };
 
 /* HOST:PORT of the server that the session is at; NULL if it has just left it. */
 static const char *name_server(const struct session *session, char *name, size_t size)
@@ -58,6 +62,37 @@ static void note_connected(struct session *session)
               clock_format(took, span));
 }
 
+void session_turn(struct session *session)
+{
+    char name[NI_MAXHOST + NI_MAXSERV];
+    const char *server = name_server(session, name, sizeof(name));
+
+    session->turns = 0;
+    snprintf(session->turned_from, sizeof(session->turned_from), "%s", server ? server : "");
+    if (failover_leave(&session->failover, session->handle))
+        session_note_disconnected(session); /* the event of it follows */
+    else
+        session_spare(session);
+}
+
+/*
+ * The library may come back to the server that was turned from: after an attempt that failed it
+ * passes over one (ZOOKEEPER-2466).  Returns whether it was left again, and the owner waits on.
+ */
+static bool turns_again(struct session *session)
+{
+    char name[NI_MAXHOST + NI_MAXSERV];
+    const char *server = name_server(session, name, sizeof(name));
+
+    if (server && session->turned_from[0] && strcmp(server, session->turned_from) == 0 &&
+        session->turns++ < TURNS_MAX && failover_leave(&session->failover, session->handle)) {
+        session_note_disconnected(session);
+        return true;
+    }
+    session->turned_from[0] = '\0';
+    return false;
+}
+
 /* Returns whether the owner is to hear of it. */
 static bool note_reply(struct session *session, struct item *item)
 {
@@ -88,6 +123,8 @@ static bool note(struct session *session, struct item *item)
         session->resume_at = 0;
         note_connected(session);
         failover_connected(&session->failover);
+        if (turns_again(session))
+            return false;
         ask_next(session);
         return true;
     case SESSION_DISCONNECTED:

@@ -77,6 +77,8 @@ struct session {
     size_t waiting_len;    /* requests that are to be asked when those before them are answered */
     int64_t overloaded_at; /* when a request was last refused for lack of capacity; 0: never */
     int64_t attempt_until; /* when to turn to another server */
+    char turned_from[80]; /* HOST:PORT, by session_turn(), until there is another one; else empty */
+    unsigned int turns;   /* how often the library came back to that one */
     int64_t last_companion;
     struct session_identity resumed; /* the session to go on with; id 0: none */
     struct failover failover;
