@@ -10,6 +10,7 @@ from cluster import Cluster
 from contenders import Crowd
 from stage import SCENARIOS, NotPlayed, Scenario, Stage
 from locks import Lock
+from replicas import Replicas
 from world import now
 
 
@@ -98,11 +99,13 @@ def campaign(cluster: Cluster, seconds: float, scenarios: list[Scenario]) -> Cro
     if ensemble:
         cards = deck(random.Random(f"{cluster.seed}/ensemble"), ensemble)
         lanes.append(Lane(cluster, "ensemble", cards, cluster.struck_locks, until))
-    for lane in lanes:
-        lane.start()
-    for lane in lanes:
-        lane.join()
-    crowd.disperse()
+    owners = {queue: lock for lock in cluster.locks for queue in lock.queues()}
+    with Replicas(cluster.servers, owners, cluster.book.note_parted):
+        for lane in lanes:
+            lane.start()
+        for lane in lanes:
+            lane.join()
+        crowd.disperse()
     return crowd
 
 

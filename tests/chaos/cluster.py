@@ -18,6 +18,9 @@ from runs import Operation, Tools
 from servers import NAMES, Servers
 from world import DEFAULT_LEASE, EXPIRY, now
 
+# Seconds from when servers were seen to differ to what that may explain, and back: several turns.
+PARTED = 90.0
+
 # Locks and their kinds.  Those of a row are struck by one scenario at a time; what is in no row
 # sees faults of the ensemble only.
 KINDS_OF_LOCKS = {
@@ -65,16 +68,30 @@ class Book:
         self.margins: list[float] = []  # seconds from "tree empty" to "lease ends", by zkflock
         self.cut_margins: list[float] = []  # the same counted from the cut, by the harness
         self.struck: list[tuple[Lock, float]] = []  # locks, and when a holder or waiter was hit
+        self.parted: list[tuple[Lock, float]] = []  # where servers differed, and when that was seen
+        self.excused: list[Violation] = []  # by that
 
     def violation(self, invariant: str, text: str, quiet: bool = False,
                   lock: Optional[Lock] = None, at: Optional[float] = None) -> None:
         """at: the time that it happened; None: now."""
         if self.control and invariant != "harness":
             return
+        violation = Violation(invariant, text, at or now(), lock)
+        excused = invariant == "L" and lock is not None and self.is_parted(lock, violation.at)
         with self.guard:
-            self.violations.append(Violation(invariant, text, at or now(), lock))
-        if not quiet:
+            (self.excused if excused else self.violations).append(violation)
+        if not quiet and not excused:
             print(f"  VIOLATION {invariant}: {text}", flush=True)
+
+    def note_parted(self, lock: Lock) -> None:
+        with self.guard:
+            self.parted.append((lock, now()))
+
+    def is_parted(self, lock: Lock, at: float) -> bool:
+        """Whether servers differed there at about that time: a turn takes this long to come."""
+        with self.guard:
+            return any(one in lock.linked() and abs(at - seen) < PARTED
+                       for one, seen in self.parted)
 
     @contextlib.contextmanager
     def disturbance(self) -> Iterator[None]:

@@ -135,7 +135,8 @@ def gaps(lock: Lock, cluster: Cluster, verdict: Verdict) -> None:
         bound = gap_bound(lock, cluster, since, turn.begin)
         if gap > bound:
             cluster.book.violation("L", f"{lock.path}: nobody between {latest} and {turn.who} for "
-                                   f"{gap:.1f} s, {bound:.1f} s at most were due", lock=lock)
+                                   f"{gap:.1f} s, {bound:.1f} s at most were due", lock=lock,
+                                   at=turn.begin)
         end = one.gone_by(turn)
         if latest == "the start" or end > since:
             latest, since = turn.who, end

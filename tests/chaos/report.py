@@ -95,10 +95,15 @@ def report(cluster: Cluster, crowd: Crowd, verdict: Verdict, counted: dict[str, 
         f"{status} {count} times" for status, count in sorted(counted.items())))
     if verdict.expected_overlaps:
         print(f"overlaps that no lock can prevent (fault 19): {verdict.expected_overlaps}")
-    if cluster.servers.own_faults:
+    parted = Counter(lock.path for lock, _ in cluster.book.parted)
+    if cluster.servers.own_faults or parted:
         print("\nfaults of the servers themselves, which is no violation")
         for text in cluster.servers.own_faults:
             print(f"  {text}")
+    for path, times in parted.items():
+        print(f"  they showed different children of {path}, seen {times} times")
+    for violation in cluster.book.excused:
+        print(f"  {violation.at - cluster.started:.1f} s, meanwhile: {str(violation)[:200]}")
     violations = cluster.book.violations
     if violations:
         list_violations(cluster)

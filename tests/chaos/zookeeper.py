@@ -19,17 +19,19 @@ NodeExists = kazoo.exceptions.NodeExistsError
 ROOT = "/chaos"  # the locks stand below it
 
 
-def shown_by(server: str, paths: list[str]) -> dict[str, list[str]]:
+def shown_by(server: str, paths: list[str], patience: float = 30) -> dict[str, list[str]]:
     """The children of these znodes, as one server has them; behind all that was committed."""
     client = kazoo.client.KazooClient(hosts=server, timeout=10)
-    client.start(30)
     shown = {}
-    for path in paths:
-        with contextlib.suppress(NoNode):
-            client.sync(path)
-            shown[path] = sorted(client.get_children(path))
-    client.stop()
-    client.close()
+    try:
+        client.start(patience)
+        for path in paths:
+            with contextlib.suppress(NoNode):
+                client.sync_async(path).get(timeout=patience)
+                shown[path] = sorted(client.get_children_async(path).get(timeout=patience))
+    finally:
+        client.stop()
+        client.close()
     return shown
 
 
