@@ -82,10 +82,13 @@ void session_turn(struct session *session)
 static bool turns_again(struct session *session)
 {
     char name[NI_MAXHOST + NI_MAXSERV];
-    const char *server = name_server(session, name, sizeof(name));
+    const char *server;
 
-    if (server && session->turned_from[0] && strcmp(server, session->turned_from) == 0 &&
-        session->turns++ < TURNS_MAX && failover_leave(&session->failover, session->handle)) {
+    if (!session->turned_from[0])
+        return false;
+    server = name_server(session, name, sizeof(name));
+    if (server && strcmp(server, session->turned_from) == 0 && session->turns++ < TURNS_MAX &&
+        failover_leave(&session->failover, session->handle)) {
         session_note_disconnected(session);
         return true;
     }

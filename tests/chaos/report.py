@@ -100,10 +100,10 @@ def report(cluster: Cluster, crowd: Crowd, verdict: Verdict, counted: dict[str, 
         print("\nfaults of the servers themselves, which is no violation")
         for text in cluster.servers.own_faults:
             print(f"  {text}")
-    for path, times in parted.items():
-        print(f"  they showed different children of {path}, seen {times} times")
-    for violation in cluster.book.excused:
-        print(f"  {violation.at - cluster.started:.1f} s, meanwhile: {str(violation)[:200]}")
+        for path, times in parted.items():
+            print(f"  they showed different children of {path}, seen {times} times")
+        for violation in cluster.book.excused:
+            print(f"  {violation.at - cluster.started:.1f} s, meanwhile: {str(violation)[:200]}")
     violations = cluster.book.violations
     if violations:
         list_violations(cluster)

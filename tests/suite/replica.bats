@@ -46,6 +46,18 @@ forget_ghost() {
   zk "$good" await-count "$LOCK" 0
 }
 
+# One leaves uncounted, which the bad server does not hear of.
+miss_a_departure() {
+  ghost "$good" _c_00000000000000000000000000000000-lock-0000000001
+  zk "$bad" await-count "$LOCK" 1
+  ensemble kill "$follower"
+  forget_ghost
+  part "$follower"
+  for i in 1 2 3 4 5; do zk "$bad" create "/alone/$i"; done
+  join_again "$follower"
+  zk "$bad" await-count "$LOCK" 1
+}
+
 # One that does not count out who has vanished; until the file "end" is made.
 hold_at_good() {
   background -z "$good" --lock-delay 0 "$LOCK" sh -c 'touch held; until [ -e end ]; do sleep 0.02; done'
@@ -104,7 +116,6 @@ readonly GHOST_NAME=_c_00000000000000000000000000000000-lock-0000000000
   ensemble kill "$follower"
   kill -KILL "$ghost"
   wait "$ghost" || true
-  ensemble revive "$follower"
   join_again "$follower"
   assert_equal "$(zk "$good" ls "$LOCK")" ""
   # One that leaves uncounted, or that server's count would give it away at once.
@@ -132,15 +143,7 @@ turns_often() { [ "$(grep -c "turning to another" "$1")" -ge 3 ]; }
 
 @test "a server that missed a departure hides no holder that vanished" {
   zkflock -z "$good" --lease 4 "$LOCK" true
-  # One that leaves uncounted, which that server does not hear of.
-  ghost "$good" _c_00000000000000000000000000000000-lock-0000000001
-  zk "$bad" await-count "$LOCK" 1
-  ensemble kill "$follower"
-  forget_ghost
-  part "$follower"
-  for i in 1 2 3 4 5; do zk "$bad" create "/alone/$i"; done
-  join_again "$follower"
-  zk "$bad" await-count "$LOCK" 1
+  miss_a_departure
   # Counted out elsewhere, by one that has waited, and vanishes next.
   hold_at_good
   background -v -z "$good" --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000' 2>first
@@ -163,15 +166,7 @@ turns_often() { [ "$(grep -c "turning to another" "$1")" -ge 3 ]; }
 
 @test "a waiter that moves to a server that missed a departure reads its count" {
   zkflock -z "$good" --lease 4 "$LOCK" true
-  # Counted out by one that has waited; that server does not hear of its end.
-  ghost "$good" _c_00000000000000000000000000000000-lock-0000000001
-  zk "$bad" await-count "$LOCK" 1
-  ensemble kill "$follower"
-  forget_ghost
-  part "$follower"
-  for i in 1 2 3 4 5; do zk "$bad" create "/alone/$i"; done
-  join_again "$follower"
-  zk "$bad" await-count "$LOCK" 1
+  miss_a_departure
   background -z "$good" --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
   second=$!
   eventually test -e crashing
