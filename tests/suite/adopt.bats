@@ -29,16 +29,16 @@ vanished_in() {
   assert_not_exist ran
   mapfile -t holding < <(judged sh -c 'touch held; exec sleep 1000')
   mapfile -t following < <(judged true)
-  open_path
+  open_proxy
   background -z "$VIA" --session-timeout 2 "$LOCK" "${holding[@]}"
   holder=$!
   PATIENCE=40 eventually test -e held
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   # The holder's command may run for 15 s more, whatever the next one asks for.
   run -0 zkflock --lease 5 "$LOCK" "${following[@]}"
   assert_line --partial "has a lease of 15 s, which is used here"
   ends_with 75 "$holder"
-  close_path
+  close_proxy
 }
 
 @test "a reader writes the missing record even if others leave while it waits" {

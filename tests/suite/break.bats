@@ -294,19 +294,19 @@ EOF
   connections() { zk "$ONE" mntr zk_num_alive_connections; }
   fewer() { [ "$(connections)" -lt "$before" ]; }
   patient "$LOCK" a
-  open_path
+  open_proxy
   terminal "send=zkflock --revoke -z $VIA --session-timeout 1 --connect-timeout 3 $LOCK; echo status \$?\n" \
     "expect=[y/N] " touch=asked file=answer 'send=y\n' 'expect=status 0' >session 2>&1 3>&- 4>&- &
   person=$!
   eventually test -e asked
   before=$(connections)
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   eventually fewer
-  kill -CONT "$path_pid"
+  kill -CONT "$proxy_pid"
   touch answer
   ends_with 0 "$person" || cat session
   ends_with 7 "$holder"
-  close_path
+  close_proxy
 }
 
 @test "--revoke and --break: what others call their znodes does no harm to a terminal" {

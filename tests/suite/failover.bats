@@ -118,26 +118,17 @@ other_servers() { # other_servers I
   done
 }
 
-# start_proxy DIRECTION N: before the standalone server; its port in $port.
-start_proxy() {
-  coproc PROXY { proxy "$ONE" "$1" "$2" 3>&-; }
-  proxy_pid=$PROXY_PID
-  read -r -u "${PROXY[0]}" port
-}
-
 # end_proxy: "cut" in $cut if the message came and was lost.
 end_proxy() {
-  cut=
-  read -r -t 0.2 -u "${PROXY[0]}" cut || true
-  eval "exec ${PROXY[1]}>&-"
-  wait "$proxy_pid" || true
+  await_cut 0.2
+  close_proxy
 }
 
 # through_proxy DIRECTION N ARG...: runs zkflock ARG... with the Nth message lost.
 through_proxy() {
-  start_proxy "$1" "$2"
+  open_proxy "$1" "$2"
   shift 2
-  run zkflock -v -z "127.0.0.1:$port" "$@"
+  run zkflock -v -z "$VIA" "$@"
   end_proxy
 }
 
@@ -181,8 +172,8 @@ through_proxy() {
   for direction in request reply; do
     for number in 2 3 4 5 6; do
       hold "$LOCK" "release.$direction.$number"
-      start_proxy "$direction" "$number"
-      wait_in_line log -z "127.0.0.1:$port" "$LOCK" touch "ran.$direction.$number"
+      open_proxy "$direction" "$number"
+      wait_in_line log -z "$VIA" "$LOCK" touch "ran.$direction.$number"
       zk "$ONE" await-count "$LOCK" 2
       touch "release.$direction.$number"
       ends_with 0 "$waiter"
@@ -196,8 +187,8 @@ through_proxy() {
 }
 
 @test "a server that takes the connection and never goes on with the session: the command never notices" {
-  start_proxy mute 5
-  background -v -z "127.0.0.1:$port" --lease 8 --session-timeout 8 "$LOCK" \
+  open_proxy mute 5
+  background -v -z "$VIA" --lease 8 --session-timeout 8 "$LOCK" \
     sh -c 'touch held; until [ -e release ]; do sleep 0.02; done' 2>log
   holder=$!
   eventually contains log "the server does not answer; trying again"

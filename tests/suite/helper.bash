@@ -89,6 +89,18 @@ lines() { [ "$(wc -l <"$1")" -eq "$2" ]; } # lines FILE N
 gone() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; } # gone PID; a zombie is
 in_state() { [ "$(ps -o state= -p "$1")" = "$2" ]; } # in_state PID LETTER
 
+# By the clock that zkflock goes by, CLOCK_BOOTTIME, in ms; a command that runs `cat /proc/uptime`
+# tells when that was.
+now() { when /proc/uptime; }
+when() { # when FILE
+  local seconds
+  read -r seconds _ <"$1"
+  echo "${seconds/./}0"
+}
+
+# later_by MS EARLIER LATER
+later_by() { [ $(($3 - $2)) -ge "$1" ] || fail "$(($3 - $2)) ms later, not $1"; }
+
 # Runs zkflock in the background, without a terminal and with bats' own descriptors closed; its pid
 # in $!.
 background() {
@@ -129,20 +141,28 @@ crash() {
   chrt --fifo 1 kill -KILL "${pids[@]}" 2>/dev/null || kill -KILL "${pids[@]}"
 }
 
-# A path to the server that can be cut, in a session of its own because the kernel sends HUP to
-# orphaned process groups with a stopped member: its pid in $path_pid, its address in $VIA.
-open_path() {
-  coproc PATHWAY { exec setsid proxy "$ONE" none 0 3>&-; }
-  path_pid=$PATHWAY_PID
-  read -r -u "${PATHWAY[0]}" port
+# open_proxy [ARG...]: a way to the standalone server, in $VIA, that fails as tests/tools/proxy says;
+# without arguments it does not, and can be stopped.  Its pid is in $proxy_pid; in a session of its
+# own, because the kernel sends HUP to orphaned process groups with a stopped member.
+open_proxy() {
+  [ $# -gt 0 ] || set -- none 0
+  coproc PROXY { exec setsid proxy "$ONE" "$@" 3>&-; }
+  proxy_pid=$PROXY_PID
+  read -r -u "${PROXY[0]}" port
   VIA=127.0.0.1:$port
 }
 
-close_path() {
-  kill -CONT "$path_pid"
-  eval "exec ${PATHWAY[1]}>&-"
-  wait "$path_pid" || true
-  path_pid=
+close_proxy() {
+  kill -CONT "$proxy_pid"
+  eval "exec ${PROXY[1]}>&-"
+  wait "$proxy_pid" || true
+  proxy_pid=
+}
+
+# await_cut SECONDS: "cut" in $cut if by then the proxy has done what it is there for.
+await_cut() {
+  cut=
+  read -r -t "$1" -u "${PROXY[0]}" cut || true
 }
 
 nothing_left_of() { # nothing_left_of LOCK

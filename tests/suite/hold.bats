@@ -382,12 +382,12 @@ True True"
 }
 
 @test "--unlock of a lock that cannot be given back: 69 and a sentence" {
-  open_path
+  open_proxy
   zkflock --hold -z "$VIA" --for $$ --session-timeout 4 "$LOCK" 2>log
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   run -69 timeout 20 zkflock -u --for $$ "$LOCK"
   assert_output "zkflock: no answer from the ensemble: $LOCK could not be given back; it is held for that process no more, and comes free when the session expires"
-  close_path
+  close_proxy
   zk "$ONE" await-count "$LOCK" 0
 }
 

@@ -263,16 +263,16 @@ EOS
 
 @test "released is not told of a lock that could not be given back" {
   teller
-  open_path
+  open_proxy
   background -z "$VIA" --session-timeout 8 --hook ./teller "$LOCK" sh -c 'touch started; until [ -e go ]; do sleep 0.02; done' 2>log
   keeper=$!
   eventually test -e started
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   touch go
   ends_with 0 "$keeper"
   assert_equal "$(events)" acquired
   assert grep -q "could not be given back" log
-  close_path
+  close_proxy
   zk "$ONE" await-count "$LOCK" 0
 }
 

@@ -42,42 +42,42 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
 
 @test "cut off from the ensemble: the whole tree is killed before the lease ends, 75" {
   stubborn
-  open_path
+  open_proxy
   guarded -z "$VIA" "$LOCK" ./stubborn
   eventually test -s command
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   ends_with 75 "$keeper"
   tree_is_dead
-  close_path
+  close_proxy
   run -0 cat log
   assert_line --regexp "^zkflock\[.*\]: lost $LOCK: no contact with the ensemble since [0-9:]{8}, for [0-9.]+ s; ./stubborn was sent SIGTERM, then killed\$"
   assert_line --regexp "^zkflock\[.*\]: nothing of ./stubborn is left, [0-9]+ ms before the lease ended\$"
 }
 
 @test "an obedient command is ended by the first signal, and --signal chooses it" {
-  open_path
+  open_proxy
   guarded -z "$VIA" --signal usr1 "$LOCK" sh -c 'trap "touch told; exit 3" USR1; while :; do sleep 0.02; done'
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   ends_with 75 "$keeper"
   assert_exist told
-  close_path
+  close_proxy
   assert grep -q "sh was ended by SIGUSR1" log
 }
 
 @test "cut off for less than the lease: the command never notices" {
-  open_path
+  open_proxy
   guarded "${LONG_SESSION[@]}" -z "$VIA" "$LOCK" sh -c 'echo $ZKFLOCK_TOKEN >token; until [ -e release ]; do sleep 0.02; done'
   eventually test -s token
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   sleep 1 # the cut itself; the first signal would come after 2.9 s
-  kill -CONT "$path_pid"
+  kill -CONT "$proxy_pid"
   node=$(zk "$ONE" ls "$LOCK")
   # Longer than the lease: proofs go on.
   sleep 4
   assert_equal "$(zk "$ONE" ls "$LOCK")" "$node"
   touch release
   ends_with 0 "$keeper"
-  close_path
+  close_proxy
   refute grep lost log
 }
 
@@ -221,9 +221,9 @@ watched() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq 1 ]; }
 }
 
 @test "--on-lost term: the first signal alone" {
-  open_path
+  open_proxy
   guarded -z "$VIA" --on-lost term "$LOCK" sh -c 'trap "touch told" TERM; until [ -e release ]; do sleep 0.02; done'
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   eventually test -e told
   # The next one has it while the command still runs: what this option gives up.
   run -0 zkflock "$LOCK" echo ran
@@ -231,33 +231,33 @@ watched() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq 1 ]; }
   refute gone "$keeper"
   touch release
   ends_with 75 "$keeper"
-  close_path
+  close_proxy
   assert grep -q "it may have run at the same time as the next holder" log
 }
 
 @test "--on-lost warn: the command goes on, and its status counts" {
-  open_path
+  open_proxy
   guarded -z "$VIA" --on-lost warn "$LOCK" sh -c 'until [ -e release ]; do sleep 0.02; done; exit 6'
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   eventually contains log "sh goes on without it (--on-lost warn)"
   run -0 zkflock "$LOCK" echo ran
   assert_output ran
   touch release
   ends_with 6 "$keeper"
-  close_path
+  close_proxy
 }
 
 @test "--on-lost warn: what uses the lock when the command has ended is not waited for any more" {
-  open_path
+  open_proxy
   ZKFLOCK_SERVERS=$VIA guarded --on-lost warn "$LOCK" sh -c '
     (zkflock "$0" sh -c "touch in; until [ -e go ]; do sleep 0.02; done") &
     until [ -e in ]; do sleep 0.02; done; exit 3' "$LOCK"
   eventually contains log "still use $LOCK"
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   ends_with 3 "$keeper"
   assert contains log "goes on without it"
   touch go
-  close_path
+  close_proxy
 }
 
 
@@ -327,17 +327,17 @@ writes() { zk "$ONE" mntr zk_cnt_updatelatency; }
 written_since() { [ "$(writes)" -ge $(($1 + $2)) ]; } # written_since BEFORE N
 
 @test "contact comes back too late: for how long there was none is told" {
-  open_path
+  open_proxy
   guarded "${LONG_SESSION[@]}" -z "$VIA" --on-lost term "$LOCK" sh -c 'trap "touch told" TERM; until [ -e release ]; do sleep 0.02; done'
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   eventually test -e told
-  kill -CONT "$path_pid"
+  kill -CONT "$proxy_pid"
   # By then there are answers to proofs, which are all that is written.
   before=$(writes)
   eventually written_since "$before" 8
   touch release
   ends_with 75 "$keeper"
-  close_path
+  close_proxy
   assert grep -qE "lost $LOCK: no contact with the ensemble for [0-9.]+ s, from [0-9:]{8} on; sh was ended by SIGTERM" log
 }
 

@@ -6,7 +6,7 @@ load log
 readonly JSON=(-v --log-format json)
 
 teardown() {
-  [ -z "${path_pid:-}" ] || close_path
+  [ -z "${proxy_pid:-}" ] || close_proxy
   common_teardown
 }
 
@@ -86,11 +86,11 @@ exit info 0 status=75 waited_s=T held_s=T"
 }
 
 @test "json: contact is lost for good: proof_late, then lost" {
-  open_path
+  open_proxy
   background "${JSON[@]}" --lease 6 --session-timeout 4 -z "$VIA" "$LOCK" sleep 1000 2>log
   holder=$!
   eventually contains log acquired
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   ends_with 75 "$holder"
   run -0 told log "$LOCK"
   assert_line "proof_late info 0 late_s=T lease_left_s=T"
@@ -102,13 +102,13 @@ exit info 0 status=75 waited_s=T held_s=T"
 }
 
 @test "a server pauses for less than the lease: proof late, once, and answered" {
-  open_path
+  open_proxy
   background -v --lease 60 --session-timeout 40 -z "$VIA" "$LOCK" sh -c 'until [ -e end ]; do sleep 0.05; done' 2>log
   holder=$!
   eventually contains log "holding"
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   PATIENCE=60 eventually contains log "proof late"
-  kill -CONT "$path_pid"
+  kill -CONT "$proxy_pid"
   PATIENCE=60 eventually contains log "proof answered"
   touch end
   ends_with 0 "$holder"
@@ -168,14 +168,14 @@ exit info 0 status=75 waited_s=T held_s=T"
 }
 
 @test "json: the session expires in the queue: another connected, with the new session" {
-  open_path
+  open_proxy
   hold "$LOCK" release
   background "${JSON[@]}" --session-timeout 2 --connect-timeout 60 -z "$VIA" "$LOCK" true 2>log
   waiter=$!
   eventually contains log queued
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   zk "$ONE" await-count "$LOCK" 1
-  kill -CONT "$path_pid"
+  kill -CONT "$proxy_pid"
   eventually sh -c '[ "$(grep -c queued log)" = 2 ]'
   touch release
   ends_with 0 "$holder"

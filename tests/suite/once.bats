@@ -243,17 +243,13 @@ thaw() { # thaw PID NAME
   # Before the fourth the lock is taken, after the seventh it is given back.
   for direction in request reply; do
     for number in 3 4 5 6 7 8; do
-      coproc PROXY { proxy "$ONE" "$direction" "$number" 3>&-; }
-      proxy_pid=$PROXY_PID
-      read -r -u "${PROXY[0]}" port
+      open_proxy "$direction" "$number"
       LOCK=/t/once/lost/$direction/$number
       zkflock "$LOCK" true
-      zkflock -z "127.0.0.1:$port" --once-per 1h "$LOCK" sh -c 'echo x >>ran' || fail "$direction $number: $?"
-      cut=
-      read -t 5 -r -u "${PROXY[0]}" cut || true
+      zkflock -z "$VIA" --once-per 1h "$LOCK" sh -c 'echo x >>ran' || fail "$direction $number: $?"
+      await_cut 5
       assert_equal "$cut" cut
-      eval "exec ${PROXY[1]}>&-"
-      wait "$proxy_pid" || true
+      close_proxy
       assert is_noted
       zkflock --once-per 1h "$LOCK" touch again
     done
@@ -265,14 +261,11 @@ thaw() { # thaw PID NAME
 @test "once-per: no contact before the command: 69; after it: a warning, and the command's status" {
   # stalling REPLY ARG...: zkflock with contact up to that reply, and none from then on.
   stalling() {
-    coproc PROXY { proxy "$ONE" stall "$1" 3>&-; }
-    proxy_pid=$PROXY_PID
-    read -r -u "${PROXY[0]}" port
+    open_proxy stall "$1"
     shift
     zkflock "$1" true
-    run zkflock -z "127.0.0.1:$port" --connect-timeout 2 --session-timeout 4 --once-per 1h "$@"
-    eval "exec ${PROXY[1]}>&-"
-    wait "$proxy_pid" || true
+    run zkflock -z "$VIA" --connect-timeout 2 --session-timeout 4 --once-per 1h "$@"
+    close_proxy
   }
   for reply in 4 5 6; do
     stalling "$reply" "$LOCK-$reply" touch ran
@@ -287,16 +280,13 @@ thaw() { # thaw PID NAME
 }
 
 @test "once-per: --retry takes the lock anew where contact was lost before the command" {
-  coproc PROXY { proxy "$ONE" stall 4 3>&-; }
-  proxy_pid=$PROXY_PID
-  read -r -u "${PROXY[0]}" port
+  open_proxy stall 4
   zkflock "$LOCK" true
-  run -0 zkflock -v -z "127.0.0.1:$port" --connect-timeout 1 --session-timeout 2 --once-per 1h \
+  run -0 zkflock -v -z "$VIA" --connect-timeout 1 --session-timeout 2 --once-per 1h \
     --retry 5 --retry-delay 100ms "$LOCK" touch ran
   assert_line --regexp "on when the last successful run of $LOCK began; trying again in 100 ms, 5 tries left$"
   assert_exist ran
-  eval "exec ${PROXY[1]}>&-"
-  wait "$proxy_pid" || true
+  close_proxy
 }
 
 # events LOG: what happened to the lock, of a log in JSON, in one line.
@@ -307,14 +297,11 @@ events() { grep -oE '"event": ?"(acquired|lost|released|exit)"' "$1" | cut -d'"'
     LOCK=/t/once/retry/$pause
     zkflock "$LOCK" true
     # The answer on the note does not come; after the longer pause there is contact again.
-    coproc PROXY { proxy "$ONE" stall 4 3>&-; }
-    proxy_pid=$PROXY_PID
-    read -r -u "${PROXY[0]}" port
-    zkflock -v --log-format json -z "127.0.0.1:$port" --connect-timeout 1 --session-timeout 2 \
+    open_proxy stall 4
+    zkflock -v --log-format json -z "$VIA" --connect-timeout 1 --session-timeout 2 \
       --lock-delay 0 --once-per 1h --retry 3 --retry-delay "$pause" "$LOCK" true 2>log
     assert_regex "$(events log)" "^acquired (lost|released) acquired released exit\$"
-    eval "exec ${PROXY[1]}>&-"
-    wait "$proxy_pid" || true
+    close_proxy
   done
   # Both tries lose it.
   coproc WRONG { errors "$ONE" multi -101 3>&-; }

@@ -253,13 +253,10 @@ both_kinds() {
   zkflock --permits 2 "$LOCK" true
   for direction in request reply; do
     for number in 2 3 4 5 6 7 8; do
-      coproc PROXY { proxy "$ONE" "$direction" "$number" 3>&-; }
-      proxy_pid=$PROXY_PID
-      read -r -u "${PROXY[0]}" port
-      run -0 zkflock --permits 2 -z "127.0.0.1:$port" "$LOCK" echo ran
+      open_proxy "$direction" "$number"
+      run -0 zkflock --permits 2 -z "$VIA" "$LOCK" echo ran
       assert_output ran
-      eval "exec ${PROXY[1]}>&-"
-      wait "$proxy_pid" || true
+      close_proxy
     done
   done
   read -r version cversion _ <<<"$(zk "$ONE" stat "$LOCK/leases")"

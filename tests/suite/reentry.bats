@@ -103,16 +103,13 @@ EOF
 }
 
 @test "re-entry: under a name that cannot be recognised it is refused and does not wait for itself" {
-  coproc PROXY { proxy "$ONE" none 0 3>&-; }
-  proxy_pid=$PROXY_PID
-  read -r -u "${PROXY[0]}" port
+  open_proxy none 0
   for kind in -x -s; do
-    run -64 inside "$LOCK" zkflock "$kind" -z "127.0.0.1:$port" "$LOCK" touch ran
+    run -64 inside "$LOCK" zkflock "$kind" -z "$VIA" "$LOCK" touch ran
     assert_output "zkflock: $LOCK is held by the zkflock around this one, and would be waited for in vain: it is out of reach from here (other --servers, another user, --no-reentry)"
   done
   assert_not_exist ran
-  eval "exec ${PROXY[1]}>&-"
-  wait "$proxy_pid" || true
+  close_proxy
 }
 
 @test "re-entry: another lock inside is another lock, and the same path elsewhere too" {
@@ -266,11 +263,11 @@ EOF
 holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   local script=$1
   shift
-  open_path
+  open_proxy
   ZKFLOCK_SERVERS=$VIA background "$@" "$LOCK" sh -c "$script; touch ready; until [ -e go ]; do sleep 0.02; done" "$LOCK" 2>log
   holder=$!
   eventually test -e ready
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   touch go
 }
 
@@ -281,12 +278,12 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   ZKFLOCK_HELD=$(cat held) background -z "$VIA" "$LOCK" sh -c 'echo "$ZKFLOCK_NODE" >inner'
   inner=$!
   eventually has_asked
-  kill -CONT "$path_pid"
+  kill -CONT "$proxy_pid"
   ends_with 0 "$holder"
   ends_with 0 "$inner"
   assert_file_contains inner "^$LOCK/"
   refute diff -q outer inner
-  close_path
+  close_proxy
   nothing_left_of "$LOCK"
 }
 
@@ -296,7 +293,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   assert_file_contains log "could not be given back"
   refute gone "$(cat left)"
   kill -KILL "$(cat left)"
-  close_path
+  close_proxy
 }
 
 @test "re-entry: one that does not descend from the command dies with the lock too" {

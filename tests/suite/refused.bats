@@ -45,10 +45,8 @@ teardown() {
 }
 
 @test "a server that is overloaded by each flight of requests is asked one after the other" {
-  coproc PROXY { exec proxy "$ONE" alone 2 3>&-; }
-  proxy_pid=$PROXY_PID
-  read -r -u "${PROXY[0]}" port
-  export ZKFLOCK_SERVERS=127.0.0.1:$port
+  open_proxy alone 2
+  export ZKFLOCK_SERVERS=$VIA
   for kind in -x -s --unfair "--permits 2" "--with $LOCK.b" "--once-per 1h"; do
     # shellcheck disable=SC2086 # options
     run -0 zkflock --connect-timeout 10 $kind "$LOCK${kind%% *}" echo ran
@@ -57,8 +55,7 @@ teardown() {
   run -0 zkflock --list "$LOCK-x"
   run -0 zkflock --remove "$LOCK-x"
   assert_output "zkflock: removed $LOCK-x"
-  eval "exec ${PROXY[1]}>&-"
-  wait "$proxy_pid" || true
+  close_proxy
 }
 
 @test "a server that stays overloaded is called that" {
@@ -66,24 +63,19 @@ teardown() {
   for action in --list --remove "--break --yes" --exclusive; do
     command=()
     [ "$action" != --exclusive ] || command=(touch ran)
-    coproc PROXY { exec proxy "$ONE" throttle 2:1000000 3>&-; }
-    proxy_pid=$PROXY_PID
-    read -r -u "${PROXY[0]}" port
+    open_proxy throttle 2:1000000
     # shellcheck disable=SC2086 # options
-    run -69 zkflock -z "127.0.0.1:$port" --connect-timeout 1 $action "$LOCK" "${command[@]}"
-    assert_output --partial "zkflock: 127.0.0.1:$port $overloaded"
-    eval "exec ${PROXY[1]}>&-"
-    wait "$proxy_pid" || true
+    run -69 zkflock -z "$VIA" --connect-timeout 1 $action "$LOCK" "${command[@]}"
+    assert_output --partial "zkflock: $VIA $overloaded"
+    close_proxy
   done
 }
 
 @test "a proof of life that an overloaded server refuses is sent again: the command never notices" {
   # The handshake, create and get come first, then the watch and the proofs of a quarter of an hour.
-  coproc PROXY { exec proxy "$ONE" throttle 5:8 3>&-; }
-  proxy_pid=$PROXY_PID
-  read -r -u "${PROXY[0]}" port
+  open_proxy throttle 5:8
   zkflock --lease 6 "$LOCK" true
-  background -v -z "127.0.0.1:$port" "$LOCK" sh -c 'until [ -e release ]; do sleep 0.02; done' 2>log
+  background -v -z "$VIA" "$LOCK" sh -c 'until [ -e release ]; do sleep 0.02; done' 2>log
   holder=$!
   # So many were refused; then one was not.
   read -r -t 60 -u "${PROXY[0]}" _
@@ -91,8 +83,7 @@ teardown() {
   touch release
   ends_with 0 "$holder"
   assert contains log released
-  eval "exec ${PROXY[1]}>&-"
-  wait "$proxy_pid" || true
+  close_proxy
 }
 
 @test "an ensemble that wants clients to authenticate: 77 at once, by whoever asks" {

@@ -287,16 +287,12 @@ removal() { timeout 40 zkflock --remove "$@"; }
     cut="cut"
     while [ "$cut" ]; do
       zkflock --once-per 1h "$LOCK" true
-      coproc PROXY { proxy "$ONE" "$direction" "$number" 3>&-; }
-      proxy_pid=$PROXY_PID
-      read -r -u "${PROXY[0]}" port
-      run -0 removal -z "127.0.0.1:$port" "$LOCK"
+      open_proxy "$direction" "$number"
+      run -0 removal -z "$VIA" "$LOCK"
       assert_output --partial "removed $LOCK, and with it"
       assert_equal "$(left)" ""
-      cut=
-      read -r -t 0.2 -u "${PROXY[0]}" cut || true
-      eval "exec ${PROXY[1]}>&-"
-      wait "$proxy_pid" || true
+      await_cut 0.2
+      close_proxy
       number=$((number + 1))
     done
   done

@@ -83,9 +83,9 @@ has_moved() { [ -n "$(after_path "$1")" ]; }
 # First at the other server, by a path that is cut then.
 move_to_bad() {
   for _ in $(seq 30); do
-    ONE=$good open_path
+    ONE=$good open_proxy
     wait_in_line log -z "$VIA,$bad,$good" "$LOCK" sh -c 'date +%s%N >started'
-    close_path
+    close_proxy
     if contains log "connected to $VIA,"; then
       eventually has_moved log
       [ "$(after_path log)" != "$bad" ] || return 0

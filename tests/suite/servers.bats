@@ -9,15 +9,12 @@ load helper
 
 @test "an IPv6 address, and a chroot behind it" {
   zk "$ONE" create "$LOCK/root"
-  coproc PROXY { proxy "$ONE" none 0 ::1 3>&-; }
-  proxy_pid=$PROXY_PID
-  read -r -u "${PROXY[0]}" port
+  open_proxy none 0 ::1
   run -0 zkflock -z "[::1]:$port$LOCK/root" name sh -c 'echo "$ZKFLOCK_LOCK"'
   assert_output /locks/name
   run -0 zk "$ONE" ls "$LOCK/root/locks"
   assert_output name
-  eval "exec ${PROXY[1]}>&-"
-  wait "$proxy_pid" || true
+  close_proxy
 }
 
 @test "an even number of servers, half of them dead, in any order" {

@@ -149,13 +149,10 @@ two_readers_and_a_waiting_writer() { # a and b hold, w waits
 
 @test "a plain name: what the reply to the create was lost of is given up with its session" {
   zkflock --lease 4 "$LOCK" true
-  coproc PROXY { proxy "$ONE" reply 2 3>&-; }
-  proxy_pid=$PROXY_PID
-  read -r -u "${PROXY[0]}" port
-  run -0 zkflock --node-style plain:lock -z "127.0.0.1:$port" "$LOCK" echo ran
+  open_proxy reply 2
+  run -0 zkflock --node-style plain:lock -z "$VIA" "$LOCK" echo ran
   assert_output ran
-  eval "exec ${PROXY[1]}>&-"
-  wait "$proxy_pid" || true
+  close_proxy
 }
 
 @test "a plain name: the keeper is killed, and the place is free at once" {

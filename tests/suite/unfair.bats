@@ -108,13 +108,10 @@ hold_unfair() {
   zkflock "$LOCK" true
   for message in "reply 2" "request 2" "reply 3" "reply 4" "request 4"; do
     # shellcheck disable=SC2086 # two words
-    coproc PROXY { proxy "$ONE" $message 3>&-; }
-    proxy_pid=$PROXY_PID
-    read -r -u "${PROXY[0]}" port
-    run -0 zkflock --unfair -z "127.0.0.1:$port" "$LOCK" echo ran
+    open_proxy $message
+    run -0 zkflock --unfair -z "$VIA" "$LOCK" echo ran
     assert_output ran
-    eval "exec ${PROXY[1]}>&-"
-    wait "$proxy_pid" || true
+    close_proxy
   done
   read -r version cversion _ <<<"$(zk "$ONE" stat "$LOCK")"
   assert_equal "$((2 * version))" "$cversion"
@@ -137,10 +134,8 @@ counted() {
 @test "--unfair: TERM after a create whose answer was lost leaves nobody uncounted" {
   # The server's silence is borne for a sixth of the lease.
   zkflock --lease 60 "$LOCK" true
-  coproc PROXY { exec proxy "$ONE" mute 2 3>&-; }
-  proxy_pid=$PROXY_PID
-  read -r -u "${PROXY[0]}" port
-  background --unfair -z "127.0.0.1:$port" --lease 60 --session-timeout 30 "$LOCK" touch ran
+  open_proxy mute 2
+  background --unfair -z "$VIA" --lease 60 --session-timeout 30 "$LOCK" touch ran
   joining=$!
   zk "$ONE" await-count "$LOCK" 1
   kill -TERM "$joining"
@@ -148,24 +143,20 @@ counted() {
   assert_not_exist ran
   zk "$ONE" await-count "$LOCK" 0
   counted "$LOCK"
-  eval "exec ${PROXY[1]}>&-"
-  wait "$proxy_pid" || true
+  close_proxy
 }
 
 @test "--unfair: whose back-off was answered by nobody says nothing untrue and comes again" {
   hold "$LOCK" release
   for number in 3 4 5 6 7; do
-    coproc PROXY { exec proxy "$ONE" reply "$number" 3>&-; }
-    proxy_pid=$PROXY_PID
-    read -r -u "${PROXY[0]}" port
-    background -v --unfair -z "127.0.0.1:$port" "$LOCK" true 2>"log.$number"
+    open_proxy reply "$number"
+    background -v --unfair -z "$VIA" "$LOCK" true 2>"log.$number"
     waiter=$!
     eventually contains "log.$number" "waiting for"
     kill -TERM "$waiter"
     ends_with 143 "$waiter"
     refute grep -q "deleted by somebody" "log.$number"
-    eval "exec ${PROXY[1]}>&-"
-    wait "$proxy_pid" || true
+    close_proxy
   done
   touch release
   wait "$holder"

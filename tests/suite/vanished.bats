@@ -144,16 +144,16 @@ counts() {
 @test "a count that cannot be right hides nobody who vanishes then" {
   short_lease
   zk "$ONE" set "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
-  open_path
+  open_proxy
   background -z "$VIA" --session-timeout 2 "$LOCK" flock -n -E 99 judge sh -c 'touch held; exec sleep 1000'
   holder=$!
   eventually test -e held
-  kill -STOP "$path_pid"
+  kill -STOP "$proxy_pid"
   zk "$ONE" await-count "$LOCK" 0
   run -0 zkflock -v "$LOCK" flock -n -E 99 judge true
   assert_line --partial "a contender vanished; its command may run for"
   ends_with 75 "$holder"
-  close_path
+  close_proxy
   run -0 zkflock -v "$LOCK" true
   refute_output --partial "may run for"
 }

@@ -159,10 +159,8 @@ proved() { [ "$(proofs)" -ge "$1" ]; }
 
 @test "--list --watch: goes on after a loss of contact, and in a new session" {
   zkflock "$LOCK" true
-  coproc PROXY { proxy "$ONE" reply 6 3>&-; }
-  proxy_pid=$PROXY_PID
-  read -r -u "${PROXY[0]}" port
-  zkflock -z "127.0.0.1:$port" --session-timeout 2 --list --watch "$LOCK" >seen 2>watch.err 3>&- 4>&- &
+  open_proxy reply 6
+  zkflock -z "$VIA" --session-timeout 2 --list --watch "$LOCK" >seen 2>watch.err 3>&- 4>&- &
   watch=$!
   eventually seen " free$"
   # The message that is lost is one of these.
@@ -183,8 +181,7 @@ proved() { [ "$(proofs)" -ge "$1" ]; }
   end_all_but_watch ann.go
   eventually seen " released ann@"
   watch_ends
-  eval "exec ${PROXY[1]}>&-"
-  wait "$proxy_pid" || true
+  close_proxy
 }
 
 fewer_sessions() { [ "$(zk "$ONE" mntr zk_global_sessions)" -lt "$1" ]; }

@@ -1,0 +1,164 @@
+# How long the next one waits for a holder that vanished, by the clock that zkflock goes by.
+
+load helper
+
+readonly LEASE=4000
+readonly START='cat /proc/uptime >"$0"'
+
+# short LOCK...: locks with a short lease, made before anybody vanishes from them.
+short() {
+  local lock
+  for lock; do zk "$ONE" create "$lock" $'zkflock/1 base=0 lease=4000ms\n'; done
+}
+
+# vanish LOCK [ARG...]: one who holds it so, and is gone when this returns.
+vanish() {
+  local lock=$1
+  shift
+  background --session-timeout 1 "$@" "$lock" sh -c 'echo $ZKFLOCK_NODE >crashing; exec sleep 1000'
+  local pid=$!
+  eventually test -s crashing
+  crash "$pid"
+  zk "$ONE" last-seen "$(cat crashing)" >"$BATS_TEST_TMPDIR/last-seen"
+  rm crashing
+}
+
+# follows NAME ARG...: runs zkflock ARG... in the background, which is to start a lease from now.
+follows() {
+  local name=$1
+  shift
+  now >"began.$name"
+  background -v "$@" sh -c "$START" "started.$name" 2>"log.$name"
+  echo $! >"pid.$name"
+}
+
+# waited NAME [MS]: it ran, and that long, a lease, after it began.
+waited() {
+  ends_with 0 "$(cat "pid.$1")"
+  later_by "${2:-$LEASE}" "$(cat "began.$1")" "$(when "started.$1")"
+}
+
+# tells NAME SECONDS: what is said is no longer than that either.
+tells() { assert_regex "$(cat "log.$1")" "its command may run for ($2|$(($2 - 1))\.[0-9]+) s more"; }
+
+@test "whoever comes next waits for a whole lease" {
+  for kind in --exclusive --shared --unfair -n '-w 0.1' '--node-style plain:x-'; do
+    short "$LOCK/$kind"
+    vanish "$LOCK/$kind"
+    # shellcheck disable=SC2086 # two words
+    follows "$kind" $kind "$LOCK/$kind"
+  done
+  for kind in --exclusive --shared --unfair -n '-w 0.1' '--node-style plain:x-'; do
+    waited "$kind"
+    tells "$kind" 4
+  done
+}
+
+@test "whoever has vanished is waited for for a whole lease" {
+  for kind in --shared --unfair '--node-style plain:x-'; do
+    short "$LOCK/$kind"
+    # shellcheck disable=SC2086 # two words
+    vanish "$LOCK/$kind" $kind
+    follows "$kind" "$LOCK/$kind"
+  done
+  for kind in --shared --unfair '--node-style plain:x-'; do waited "$kind"; done
+}
+
+@test "a waiter starts a whole lease after the one before it was last seen" {
+  for kind in --exclusive --shared --unfair; do
+    short "$LOCK/$kind"
+    background --session-timeout 1 "$LOCK/$kind" sh -c 'echo $ZKFLOCK_NODE >holding; exec sleep 1000'
+    local holder=$!
+    eventually test -s holding
+    follows "$kind" "$kind" "$LOCK/$kind"
+    eventually contains "log.$kind" "waiting for"
+    crash "$holder"
+    zk "$ONE" last-seen "$(cat holding)" >"began.$kind"
+    rm holding
+  done
+  for kind in --exclusive --shared --unfair; do
+    waited "$kind"
+    tells "$kind" 4
+  done
+}
+
+@test "of a semaphore, too, be it its first or its second permit" {
+  zkflock --permits 2 --lease 4 "$LOCK/a" true
+  zkflock --permits 2 --lease 4 "$LOCK/b" true
+  # Both permits of a, one after the other; one of b, while the other is in use.
+  vanish "$LOCK/a" --permits 2
+  vanish "$LOCK/a" --permits 2
+  vanish "$LOCK/b" --permits 2
+  background --permits 2 "$LOCK/b" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done'
+  eventually test -e held
+  follows a --permits 2 "$LOCK/a"
+  follows b --permits 2 "$LOCK/b"
+  waited a
+  waited b
+  tells a 4
+  touch go
+}
+
+@test "a count that cannot be right, and a record without the right to write it" {
+  short "$LOCK/wrong" "$LOCK/forbidden"
+  zk "$ONE" set "$LOCK/wrong" $'zkflock/1 base=0 lease=4000ms\n'
+  vanish "$LOCK/forbidden"
+  zk "$ONE" deny "$LOCK/forbidden" rcda
+  follows wrong "$LOCK/wrong"
+  follows forbidden "$LOCK/forbidden"
+  waited wrong
+  waited forbidden
+  tells wrong 4
+  zk "$ONE" deny "$LOCK/forbidden" rwcda
+}
+
+@test "where there is no record, the default lease" {
+  zk "$ONE" create "$LOCK/bare"
+  zk "$ONE" create "$LOCK/forbidden"
+  zk "$ONE" deny "$LOCK/forbidden" rcda
+  # A lock may have stood where a semaphore is made.
+  zk "$ONE" create "$LOCK/above"
+  zk "$ONE" contend "$LOCK/above" x- 1 </dev/null
+  zk "$ONE" await-count "$LOCK/above" 0
+  follows bare "$LOCK/bare"
+  follows forbidden "$LOCK/forbidden"
+  follows above --permits 1 --lease 4 "$LOCK/above"
+  for name in bare forbidden above; do
+    waited "$name" 15000
+    tells "$name" 15
+  done
+  zk "$ONE" deny "$LOCK/forbidden" rwcda
+}
+
+@test "a longer --lock-delay" {
+  short "$LOCK"
+  vanish "$LOCK"
+  follows longer --lock-delay 6 "$LOCK"
+  waited longer 6000
+  tells longer 6
+}
+
+@test "--remove waits for a whole lease" {
+  short "$LOCK"
+  vanish "$LOCK"
+  local began
+  began=$(now)
+  zkflock --remove -w 30 "$LOCK"
+  later_by $LEASE "$began" "$(now)"
+}
+
+# Whoever counts from when it asked might ask before the other one vanished.
+@test "answers that come late: the wait counts from the receipt" {
+  # A proof may be no older than a sixth of it.
+  zk "$ONE" create "$LOCK" $'zkflock/1 base=0 lease=6000ms\n'
+  vanish "$LOCK"
+  PROXY_LOG=$BATS_TEST_TMPDIR/frames open_proxy late 1:0.6
+  follows late -z "$VIA" --session-timeout 20 "$LOCK"
+  ends_with 0 "$(cat pid.late)"
+  tells late 6
+  # With the first answers came the count; PROVE is asked a lease later.
+  answered=$(steps frames "$LOCK" -t JOIN | cut -d' ' -f3)
+  proven=$(steps frames "$LOCK" -t PROVE | head -n 1 | cut -d' ' -f2)
+  later_by 6000 "$answered" "$proven"
+  close_proxy
+}

@@ -1,0 +1,70 @@
+"""The messages between a client and a ZooKeeper server, as far as tests have to tell them apart."""
+import struct
+
+OPERATIONS = {1: "create", 2: "delete", 3: "exists", 4: "get", 5: "set", 7: "set-acl", 8: "children",
+              9: "sync", 11: "ping", 12: "children", 13: "check", 14: "multi", 15: "create",
+              19: "create", -11: "close", 101: "watches", 105: "watches"}
+
+
+class Reader:
+    def __init__(self, data):
+        self.data = data
+        self.at = 0
+
+    def number(self):
+        self.at += 4
+        return struct.unpack_from(">i", self.data, self.at - 4)[0]
+
+    def flag(self):
+        self.at += 1
+        return self.data[self.at - 1] != 0
+
+    def buffer(self):
+        length = max(self.number(), 0)
+        self.at += length
+        return self.data[self.at - length:self.at].decode(errors="replace")
+
+    def acl(self):
+        for _ in range(max(self.number(), 0)):
+            self.number(), self.buffer(), self.buffer()
+
+
+def operation(kind, reader):
+    """One request, or one part of a multi, as words."""
+    name = OPERATIONS.get(kind, str(kind))
+    if name in ("ping", "close", "watches") or name == str(kind):
+        return name
+    words = [name, reader.buffer()]
+    if name in ("create", "set"):
+        words.append(repr(reader.buffer()).replace(" ", "_"))
+    if name == "create":
+        reader.acl()
+        words.append(f"flags={reader.number()}")
+    if name in ("set", "delete", "check"):
+        version = reader.number()
+        words.append("any" if version == -1 else f"version={version}")
+    elif name in ("get", "children", "exists") and reader.flag():
+        words.append("watch")
+    return " ".join(words)
+
+
+def request(body):
+    """(number, operation) of what a client sends after the connection was made."""
+    reader = Reader(body)
+    xid, kind = reader.number(), reader.number()
+    if OPERATIONS.get(kind) != "multi":
+        return xid, operation(kind, reader)
+    parts = []
+    while True:
+        part, done, _ = reader.number(), reader.flag(), reader.number()
+        if done:
+            return xid, "multi " + "; ".join(parts)
+        parts.append(operation(part, reader))
+
+
+def reply(body):
+    """(number of the request, error) of what a server sends."""
+    reader = Reader(body)
+    xid = reader.number()
+    reader.at += 8
+    return xid, reader.number()
