@@ -42,6 +42,12 @@ class Part:
     variants: tuple[str, ...] = ()
     rounds: int = 1  # how often it comes
 
+    @property
+    def longest(self) -> float:
+        """The seconds that its fate and its command take; one that is struck in the queue may stay
+        there, and its command runs to its end."""
+        return self.delay + (0 if self.fate and self.strikes_holder else self.absence + self.hold)
+
 
 @dataclasses.dataclass(frozen=True)
 class Fate:
@@ -186,9 +192,8 @@ def waits(stage: Stage, parts: list[Part]) -> float:
 def longest(stage: Stage, parts: list[Part]) -> float:
     """Returns the seconds that a run may take: all others come first, at their slowest."""
     wait = waits(stage, parts)
-    each = sum(part.rounds * (EXPIRY + 2 * wait + (part.delay if part.fate else part.hold))
-               for part in parts)
-    return each + FAREWELL + SLACK
+    return sum(part.rounds * (EXPIRY + 2 * wait + part.longest) for part in parts) \
+        + FAREWELL + SLACK
 
 
 def play(stage: Stage, parts: list[Part]) -> None:
