@@ -1,6 +1,7 @@
 # One lease for everybody: locks whose znode has no record, and clients that may not write one.
 
 load helper
+load vanishing
 
 teardown() {
   zk "$ONE" deny "$LOCK" rwcda 2>/dev/null || true
@@ -10,14 +11,6 @@ teardown() {
 # The judge of whether two commands run at the same time asks zkflock nothing.
 judged() { # judged COMMAND ARG...: words of a command that ends with 99 where another one runs
   printf '%s\n' flock -n -E 99 "$BATS_TEST_TMPDIR/judge" "$@"
-}
-
-# vanished_in PATH: what the record and the Stat say.
-vanished_in() {
-  local version cversion children base
-  read -r version cversion children _ <<<"$(zk "$ONE" stat "$1")"
-  base=$(zk "$ONE" get "$1" | sed -n 's/.* base=\([0-9]*\) .*/\1/p')
-  echo $((((cversion - children) / 2 - version - base) & 0xffffffff))
 }
 
 @test "without a record and the right to write one, the lease is the default for all" {

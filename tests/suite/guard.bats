@@ -45,7 +45,7 @@ dead_by() {
 }
 
 @test "after a lease and more: the keeper is stopped, and the command is dead by the lease's end" {
-  PROXY_LOG=$BATS_TEST_TMPDIR/frames open_proxy
+  listen
   holds --lease 4 --session-timeout 5
   eventually proven 7
   kill -STOP "$keeper"
@@ -57,7 +57,7 @@ dead_by() {
 }
 
 @test "after a lease and more: with an early first signal the command has its grace, and no more" {
-  PROXY_LOG=$BATS_TEST_TMPDIR/frames open_proxy
+  listen
   holds --lease 6 --kill-after 2 --session-timeout 7
   eventually proven 7
   kill -STOP "$keeper"
@@ -71,7 +71,7 @@ dead_by() {
 }
 
 @test "after a lease and more: the keeper is killed, the command ends and the next one has the lock" {
-  PROXY_LOG=$BATS_TEST_TMPDIR/frames open_proxy
+  listen
   holds --lease 4 --session-timeout 5
   eventually proven 7
   background -v "$LOCK" sh -c 'cat /proc/uptime >next' 2>next.log
@@ -84,7 +84,7 @@ dead_by() {
 }
 
 @test "after a lease and more: contact is lost, and the command is dead by the lease's end" {
-  PROXY_LOG=$BATS_TEST_TMPDIR/frames open_proxy
+  listen
   holds --lease 4 --session-timeout 5
   eventually proven 7
   kill -STOP "$proxy_pid"
@@ -94,7 +94,7 @@ dead_by() {
 }
 
 @test "after a lease and more: the guard is stopped, and the command is dead by the lease's end" {
-  PROXY_LOG=$BATS_TEST_TMPDIR/frames open_proxy
+  listen
   holds --lease 4 --session-timeout 5
   eventually proven 7
   kill -STOP "$guard"
@@ -108,7 +108,7 @@ dead_by() {
 # The proof that the lease runs from was sent before it was answered.
 @test "answers that come late: the lease runs from the sending of the proof" {
   zkflock --lease 6 "$LOCK" true
-  PROXY_LOG=$BATS_TEST_TMPDIR/frames open_proxy late 4:0.8
+  listen late 4:0.8
   holds --session-timeout 7
   eventually proven 3
   kill -STOP "$proxy_pid"
@@ -119,7 +119,7 @@ dead_by() {
 
 @test "answers that come late: and so it does at the start" {
   zkflock --lease 6 "$LOCK" true
-  PROXY_LOG=$BATS_TEST_TMPDIR/frames open_proxy late 1:0.8
+  listen late 1:0.8
   holds --session-timeout 7
   kill -STOP "$proxy_pid"
   joined=$(steps frames "$LOCK" -t JOIN | cut -d' ' -f2)
@@ -131,7 +131,7 @@ dead_by() {
 @test "answers that come late: and behind a wait" {
   zkflock --lease 6 "$LOCK" true
   hold "$LOCK" first
-  PROXY_LOG=$BATS_TEST_TMPDIR/frames open_proxy late 1:0.8
+  listen late 1:0.8
   beating
   background -v -z "$VIA" --session-timeout 7 "$LOCK" ./beating 2>log
   keeper=$!
@@ -146,7 +146,7 @@ dead_by() {
 }
 
 @test "everything frozen past the lease: a command that ends as it is thawed is too late, 75" {
-  PROXY_LOG=$BATS_TEST_TMPDIR/frames open_proxy
+  listen
   holds --lease 4 --session-timeout 5
   command=$(cat command)
   kill -STOP "$keeper" "$guard" "$command"

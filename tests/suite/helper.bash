@@ -48,14 +48,15 @@ common_teardown() {
 # shellcheck disable=SC2119
 teardown() { common_teardown; }
 
-# The pids of everything this test started that still runs, but for the shells of the test itself.
+# The pids of everything this test started that still runs.  The shells of the test itself began
+# before the mark was set.
 marked_processes() {
   local environ pid
   # shellcheck disable=SC2013 # a path has no blanks
   for environ in $(grep -lsz "^ZKFLOCK_TEST_MARK=$ZKFLOCK_TEST_MARK\$" /proc/[0-9]*/environ); do
     pid=${environ//[!0-9]/}
     case $(cat "/proc/$pid/comm" 2>/dev/null) in
-    "" | bash | bats* | grep | cat) ;;
+    "" | grep | cat) ;;
     *) echo "$pid" ;;
     esac
   done
@@ -158,6 +159,18 @@ close_proxy() {
   wait "$proxy_pid" || true
   proxy_pid=
 }
+
+# listen [ARG...]: a proxy that writes down what passes, in "frames".
+listen() {
+  PROXY_LOG=$BATS_TEST_TMPDIR/frames open_proxy "$@"
+}
+
+# asked_for STEP [TIMES]: that of tests/model/requests, of $LOCK; on the connection $BY, if that is
+# set.
+asked_for() { [ "$(steps frames "$LOCK" ${BY:+"$BY"} | grep -cx "$1")" -ge "${2:-1}" ]; }
+
+# What the proxy holds may pass.
+let_pass() { echo >&"${PROXY[1]}"; }
 
 # await_cut SECONDS: "cut" in $cut if by then the proxy has done what it is there for.
 await_cut() {

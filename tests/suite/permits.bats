@@ -283,25 +283,6 @@ both_kinds() {
   done
 }
 
-@test "--permits: one vanished holder is waited for once, however busy the semaphore is" {
-  zkflock --lease 4 --permits 2 "$LOCK" true
-  background --session-timeout 2 --permits 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
-  crashing=$!
-  eventually test -e crashing
-  crash "$crashing"
-  zk "$ONE" await-count "$LOCK/leases" 0
-  # Two at a time all along: permits are given back while others wait for the vanished one.
-  for i in 1 2 3; do
-    (for _ in $(seq 20); do zkflock -v --permits 2 "$LOCK" sleep 0.05 2>>"log.$i"; done) 3>&- 4>&- &
-  done
-  wait
-  run -0 zkflock -v --permits 2 "$LOCK" true
-  refute_output --partial vanished
-  read -r version cversion _ <<<"$(zk "$ONE" stat "$LOCK/leases")"
-  assert_equal "$((2 * version))" "$cversion"
-  assert [ "$(cat log.* | grep -c "a contender vanished")" -le 3 ]
-}
-
 @test "--permits: a departure that may not be counted out above is waited for, and told of" {
   zk "$ONE" create "$LOCK"
   zk "$ONE" deny "$LOCK" rcd

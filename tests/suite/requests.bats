@@ -15,20 +15,14 @@ asks() {
   asker=$!
 }
 
-# listen ARG...: a proxy that writes down what passes.
-listen() {
-  PROXY_LOG=$BATS_TEST_TMPDIR/frames open_proxy "$@"
-}
-
-# steps_are STEP...: what was asked so far, but for proofs; on the connection $BY, if that is set.
+# steps_are STEP...: what was asked so far, but for what depends on how long the lock is held; on the
+# connection $BY, if that is set.
 steps_are() {
   local steps
-  steps=$(steps frames "$LOCK" ${BY:+"$BY"} | grep -vx -e PROOF -e PROOF_CLAIMED | tr '\n' ' ')
+  steps=$(steps frames "$LOCK" ${BY:+"$BY"} |
+    grep -vx -e WATCH_OWN -e PROOF -e PROOF_CLAIMED | tr '\n' ' ')
   assert_equal "${steps% }" "$*"
 }
-
-# asked_for STEP [TIMES]
-asked_for() { [ "$(steps frames "$LOCK" ${BY:+"$BY"} | grep -cx "$1")" -ge "${2:-1}" ]; }
 
 teardown() {
   [ -z "${proxy_pid:-}" ] || close_proxy
@@ -51,8 +45,9 @@ teardown() {
 @test "while it is held: the own znode is watched, and proofs are writes" {
   asks "$LOCK" sleep 2
   ends_with 0 "$asker"
-  steps_are JOIN WATCH_OWN LEAVE CLOSE
-  assert [ "$(steps frames "$LOCK" | grep -cx PROOF)" -ge 2 ]
+  steps_are JOIN LEAVE CLOSE
+  assert_equal "$(steps frames "$LOCK" | grep -cx WATCH_OWN)" 1
+  assert asked_for PROOF 2
 }
 
 @test "in the queue: the predecessor alone is watched, and proven is what was waited for" {
@@ -153,9 +148,9 @@ vanish() { # vanish ARG...: one who holds the lock so
 @test "by a name without the GUID: whose it is is asked before it is deleted" {
   asks --node-style plain:x- "$LOCK" sleep 1.5
   ends_with 0 "$asker"
-  steps_are JOIN WATCH_OWN CLAIM LEAVE CLOSE
+  steps_are JOIN CLAIM LEAVE CLOSE
   # Behind each proof, too.
-  assert [ "$(steps frames "$LOCK" | grep -cx PROOF_CLAIMED)" -ge 1 ]
+  assert asked_for PROOF_CLAIMED
   refute grep -qx PROOF <(steps frames "$LOCK")
 }
 
@@ -173,7 +168,7 @@ vanish() { # vanish ARG...: one who holds the lock so
   # The list above is the turn's.
   steps_are ABOVE JOIN_BELOW COUNT COUNT PROVE LEAVE CLOSE
   LOCK=${LOCK%leases}locks
-  steps_are JOIN_BELOW ABOVE WATCH_OWN LEAVE CLOSE
+  steps_are JOIN_BELOW ABOVE LEAVE CLOSE
 }
 
 @test "by --unfair: what was taken in vain is given back, counted" {
@@ -193,7 +188,7 @@ vanish() { # vanish ARG...: one who holds the lock so
   kill -KILL "$asker"
   zk "$ONE" await-count "$LOCK" 0
   eventually asked_for CLOSE
-  steps_are JOIN WATCH_OWN SWEEP LEAVE SWEEP CLOSE
+  steps_are JOIN SWEEP LEAVE SWEEP CLOSE
 }
 
 @test "to remove: the lock goes with the own znode, if nobody came or left" {

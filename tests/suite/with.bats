@@ -2,6 +2,9 @@
 
 load helper
 
+# Requests that were held up may be a sign of life of the session.
+teardown() { common_teardown 10; }
+
 # missing LOCK: how many have left it whom nobody counted.
 missing() {
   local version cversion children _
@@ -77,14 +80,45 @@ missing() {
   refute grep -q "lost" log
 }
 
-@test "--with: one znode is taken away, and the command is ended, 75" {
-  background -v --with "$LOCK/b" "$LOCK/a" sh -c 'touch ready; exec sleep 1000' 2>log
-  holder=$!
-  eventually test -e ready
-  zk "$ONE" delete "$LOCK/b/$(zk "$ONE" ls "$LOCK/b")"
-  ends_with 75 "$holder"
-  assert grep -q "the znode $LOCK/b/.* was deleted by somebody" log
-  run -0 zkflock -n "$LOCK/a" true
+@test "--with: one znode is taken away, whichever it is, and the command is ended, 75" {
+  for taken in a b c; do
+    background -v --with "$LOCK/c" --with "$LOCK/b" "$LOCK/a" sh -c 'touch ready; exec sleep 1000' 2>log
+    holder=$!
+    eventually test -e ready
+    rm ready
+    zk "$ONE" delete "$LOCK/$taken/$(zk "$ONE" ls "$LOCK/$taken")"
+    ends_with 75 "$holder"
+    assert grep -q "the znode $LOCK/$taken/.* was deleted by somebody" log
+    for free in a b c; do run -0 zkflock -n --lock-delay 0 "$LOCK/$free" true; done
+  done
+}
+
+# The locks are taken in the order of their names.
+@test "--with: the lease runs from the oldest of the proofs" {
+  for lock in a b; do zk "$ONE" create "$LOCK/$lock" $'zkflock/1 base=0 lease=6000ms\n'; done
+  hold "$LOCK/b" release
+  listen
+  background -v -z "$VIA" --session-timeout 7 --with "$LOCK/b" "$LOCK/a" \
+    sh -c 'trap "" TERM; echo $$ >command; while cat /proc/uptime >>beats; do sleep 0.02; done' 2>log
+  local set=$!
+  eventually contains log "waiting for $LOCK/b"
+  # A proof of the first one that is as old as it may be, when the second one is held.
+  first() { steps frames "$LOCK/a" -t PROOF; }
+  local before
+  before=$(first | wc -l)
+  proven_anew() { [ "$(first | grep -cv -e '-$')" -gt "$before" ]; }
+  eventually proven_anew
+  sleep 0.7
+  touch release
+  eventually test -s command
+  kill -STOP "$proxy_pid"
+  proven=$(first | grep -v -e '-$' | tail -n 1 | cut -d' ' -f2)
+  PATIENCE=30 eventually gone "$(cat command)"
+  tail -n 1 beats >last
+  later_by 0 "$(when last)" $((proven + 6000))
+  ends_with 75 "$set"
+  wait "$holder"
+  close_proxy
 }
 
 @test "--with: the keeper is killed, and all come free at once" {

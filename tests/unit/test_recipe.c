@@ -1,6 +1,7 @@
 /* Who stands before whom, and who has been counted. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "recipe.h"
@@ -129,35 +130,70 @@ static void fuzz_name(char name[64])
         name[len] = '\0';
 }
 
-/* By the plainest of means: who stands before own, and who is the last of them. */
+/* The plainest of means, for comparison: the number that ends a name, -1: there is none. */
+static int64_t number_of(const char *name)
+{
+    size_t len = strlen(name);
+    int64_t number;
+
+    if (len < 10 || strspn(name + len - 10, "0123456789") != 10)
+        return -1;
+    number = strtoll(name + len - 10, NULL, 10);
+    return number <= INT32_MAX ? number : -1;
+}
+
+static bool is_reader(const char *name)
+{
+    char begin[64] = "";
+
+    if (strlen(name) < 10)
+        return false;
+    memcpy(begin, name, strlen(name) - 10);
+    for (const char *const *mark = (const char *const[]){"__READ__", "__rlock__", NULL}; *mark;
+         mark++)
+        if (strlen(begin) >= strlen(*mark) &&
+            strcmp(begin + strlen(begin) - strlen(*mark), *mark) == 0)
+            return true;
+    return false;
+}
+
+static bool is_before(const char *a, const char *b)
+{
+    return number_of(a) < number_of(b) || (number_of(a) == number_of(b) && strcmp(a, b) < 0);
+}
+
+/* Who stands before own, and who is the last of them. */
 static void check_place(char *const *children, const char *own)
 {
     struct recipe_place place = recipe_place(children, FUZZ_CHILDREN, own);
+    const char *first = NULL;
     const char *last = NULL;
     size_t ahead = 0;
-    int32_t last_n = 0;
-    int32_t own_n;
-    int32_t n;
+    size_t contenders = 0;
 
-    if (!recipe_sequence(own, &own_n)) {
-        CHECK(own, !place.found && !place.predecessor);
-        return;
-    }
     for (size_t i = 0; i < FUZZ_CHILDREN; i++) {
         const char *child = children[i];
 
-        if (!recipe_sequence(child, &n) || (recipe_is_shared(own) && recipe_is_shared(child)) ||
-            n > own_n || (n == own_n && strcmp(child, own) >= 0))
+        if (number_of(child) < 0)
+            continue;
+        contenders++;
+        if (!first || is_before(child, first))
+            first = child;
+        if (number_of(own) < 0 || (is_reader(own) && is_reader(child)) || !is_before(child, own))
             continue;
         ahead++;
-        if (!last || n > last_n || (n == last_n && strcmp(child, last) > 0)) {
+        if (!last || is_before(last, child))
             last = child;
-            last_n = n;
-        }
     }
-    CHECK(own, place.found && place.ahead == ahead);
+    CHECK(own, place.found == (number_of(own) >= 0) && place.ahead == ahead);
     CHECK(own, (place.predecessor == NULL) == (last == NULL) &&
                    (!last || strcmp(place.predecessor, last) == 0));
+    CHECK(own, place.predecessor_first == (last && strcmp(first, last) == 0));
+    CHECK(own, recipe_contenders(children, FUZZ_CHILDREN) == contenders);
+
+    const char *found = recipe_first(children, FUZZ_CHILDREN);
+
+    CHECK(own, (found == NULL) == (first == NULL) && (!found || strcmp(found, first) == 0));
 }
 
 static void test_fuzzed_names(void)
@@ -171,11 +207,19 @@ static void test_fuzzed_names(void)
             children[i] = names[i];
         }
         check_place(children, names[fuzz_below(FUZZ_CHILDREN)]);
-        recipe_contenders(children, FUZZ_CHILDREN);
-        recipe_is_semaphore(children, FUZZ_CHILDREN);
-        recipe_is_kazoo_semaphore(children, FUZZ_CHILDREN);
-        recipe_lists(children, FUZZ_CHILDREN, names[0]);
     }
+}
+
+static void test_semaphores(void)
+{
+    char *const lock[] = {(char *)"config", (char *)"0123456789abcdef0123456789abcdeg",
+                          (char *)"0123456789abcdef0123456789abcdef0", (char *)"leasesx"};
+    char *const curator[] = {(char *)"locks", (char *)"leases"};
+    char *const kazoo[] = {(char *)"config", (char *)"0123456789abcdef0123456789abcdef"};
+
+    CHECK("none", !recipe_is_semaphore(lock, 4) && !recipe_is_kazoo_semaphore(lock, 4));
+    CHECK("curator's", recipe_is_semaphore(curator, 2) && !recipe_is_semaphore(curator, 1));
+    CHECK("kazoo's", recipe_is_kazoo_semaphore(kazoo, 2) && !recipe_is_kazoo_semaphore(kazoo, 1));
 }
 
 /* What ZooKeeper shows after so many created and departed, so many of them counted. */
@@ -399,5 +443,6 @@ void unit_recipe(void)
     test_shared();
     test_unfair();
     test_fuzzed_names();
+    test_semaphores();
     test_count();
 }

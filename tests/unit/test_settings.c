@@ -40,33 +40,7 @@ static void test_settings(void)
     settings_release(&settings);
 }
 
-static void test_lease(void)
-{
-    const int64_t lengths[] = {3500 * CLOCK_MS, 4 * CLOCK_S, 15 * CLOCK_S, 600 * CLOCK_S};
-    char fault[LEASE_FAULT_SIZE];
-
-    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        const struct lease lease = lease_plan(lengths[i], LEASE_OWN_GRACE);
-
-        CHECK("fits", lease_fits(&lease));
-        CHECK("no fault", !lease_fault(lengths[i], LEASE_OWN_GRACE, LEASE_OWN_DELAY, fault));
-        /* A proof is due, and a silent server left, before the first signal. */
-        CHECK("order", lease.interval + lease.patience < lease.length - lease.grace - lease.margin);
-        CHECK("delay", !lease_fault(lengths[i], LEASE_OWN_GRACE, 0, fault) &&
-                           !lease_fault(lengths[i], LEASE_OWN_GRACE, lengths[i], fault) &&
-                           lease_fault(lengths[i], LEASE_OWN_GRACE, lengths[i] - 1, fault));
-    }
-    CHECK("too short", lease_fault(3 * CLOCK_S, LEASE_OWN_GRACE, LEASE_OWN_DELAY, fault));
-    CHECK("no lease at all", lease_fault(1, 0, LEASE_OWN_DELAY, fault));
-    /* What is proposed would do. */
-    CHECK("grace", lease_fault(15 * CLOCK_S, 8 * CLOCK_S, LEASE_OWN_DELAY, fault) &&
-                       strstr(fault, "a --kill-after of 7.9 s would do, or a --lease of 15.5 s"));
-    CHECK("7.9", !lease_fault(15 * CLOCK_S, 7900 * CLOCK_MS, LEASE_OWN_DELAY, fault));
-    CHECK("15.5", !lease_fault(15500 * CLOCK_MS, 8 * CLOCK_S, LEASE_OWN_DELAY, fault));
-}
-
 void unit_settings(void)
 {
     test_settings();
-    test_lease();
 }

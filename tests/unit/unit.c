@@ -31,6 +31,7 @@ int main(void)
     unit_view();
     unit_names();
     unit_settings();
+    unit_lease();
     unit_log();
     printf("unit: %d checks, %d failed\n", checks, failures);
     return failures > 0;

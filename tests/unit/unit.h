@@ -25,6 +25,7 @@ void unit_contender(void);
 void unit_view(void);
 void unit_names(void);
 void unit_settings(void);
+void unit_lease(void);
 void unit_log(void);
 
 #endif

@@ -1,0 +1,225 @@
+# The count of those who vanished, when several readers or permit holders vanish, wait and count
+# them out at the same time, and answers are lost meanwhile.
+
+load helper
+load vanishing
+
+setup() {
+  common_setup
+  short "$LOCK"
+}
+
+# holds NAME ARG...: one in the background until NAME.go; its znode in NAME.held.
+holds() {
+  local name=$1
+  shift
+  background --session-timeout 2 "$@" sh -c \
+    'echo $ZKFLOCK_NODE >"$0.held"; until [ -e "$0.go" ]; do sleep 0.02; done' "$name"
+  echo $! >"pid.$name"
+  eventually test -s "$name.held"
+}
+
+# crashes NAME: one of those; when it was last seen to be there goes into "began.NAME".
+crashes() {
+  crash "$(cat "pid.$1")"
+  zk "$ONE" last-seen "$(cat "$1.held")" >"began.$1"
+}
+
+settles() { eventually contains "log.$1" "its command may run for"; }
+
+# starts_after NAME OTHER: it runs, and a lease after that other one was last seen.
+starts_after() {
+  ends_with 0 "$(cat "pid.$1")"
+  later_by $LEASE "$(cat "began.$2")" "$(when "started.$1")"
+}
+
+# nobody_vanished [LOCK]: what the next one will find.
+nobody_vanished() {
+  assert_equal "$(vanished_in "${1:-$LOCK}")" 0
+}
+
+@test "a reader that vanishes while another reader waits is left to the next one" {
+  holds b --shared "$LOCK"
+  vanish "$LOCK" --shared
+  follows reader --shared "$LOCK"
+  settles reader
+  crashes b
+  follows writer "$LOCK"
+  ends_with 0 "$(cat pid.reader)"
+  starts_after writer b
+  nobody_vanished
+}
+
+@test "a reader that leaves while another reader waits is not counted twice" {
+  holds b --shared "$LOCK"
+  vanish "$LOCK" --shared
+  follows reader --shared "$LOCK"
+  settles reader
+  touch b.go
+  ends_with 0 "$(cat pid.reader)"
+  run -0 zkflock -v "$LOCK" true
+  refute_output --partial "cannot be right"
+  nobody_vanished
+}
+
+@test "two readers that wait for the same one count it out once" {
+  vanish "$LOCK"
+  # What the first one writes arrives when the second one has counted out.
+  PROXY_OF=multi open_proxy hold-request 1
+  follows a -z "$VIA" --session-timeout 20 --shared "$LOCK"
+  settles a
+  follows b --shared "$LOCK"
+  settles b
+  ends_with 0 "$(cat pid.b)"
+  await_cut 10
+  assert_equal "$cut" cut
+  let_pass
+  ends_with 0 "$(cat pid.a)"
+  assert_equal "$(vanished_in "$LOCK")" 0
+  run -0 zkflock -v "$LOCK" true
+  refute_output --partial "may run for"
+  refute_output --partial "cannot be right"
+  close_proxy
+}
+
+@test "the answer to a square is lost: nobody is counted out twice, and nobody forgotten" {
+  for kind in --exclusive --shared; do
+    LOCK=/t/counting/lost/$kind
+    short "$LOCK"
+    vanish "$LOCK" "$kind"
+    PROXY_OF=multi open_proxy reply 1
+    follows "$kind" -z "$VIA" "$kind" "$LOCK"
+    waited "$kind"
+    await_cut 1
+    assert_equal "$cut" cut
+    nobody_vanished
+    close_proxy
+  done
+}
+
+@test "the request to square is lost: it is sent again" {
+  vanish "$LOCK"
+  PROXY_OF=multi open_proxy request 1
+  follows next -z "$VIA" "$LOCK"
+  waited next
+  nobody_vanished
+  close_proxy
+}
+
+# Two permits.  One of them is that of "b".
+two_permits() {
+  zkflock --permits 2 --lease 4 "$LOCK/s" true
+  holds b --permits 2 "$LOCK/s"
+}
+
+@test "a permit holder that vanishes while another waits is waited for by the next one" {
+  two_permits
+  vanish "$LOCK/s" --permits 2
+  follows a --permits 2 "$LOCK/s"
+  settles a
+  crashes b
+  ends_with 0 "$(cat pid.a)"
+  # One of the two is counted out, and one permit is b's still.
+  holds c --permits 2 "$LOCK/s"
+  follows d --permits 2 "$LOCK/s"
+  starts_after d b
+  touch c.go
+  ends_with 0 "$(cat pid.c)"
+  nobody_vanished "$LOCK/s/leases"
+}
+
+@test "a permit holder that vanishes while the answer to a square is on its way is not counted out" {
+  two_permits
+  vanish "$LOCK/s" --permits 2
+  PROXY_OF=multi open_proxy lose-reply 1
+  background -v -z "$VIA" --session-timeout 20 --permits 2 "$LOCK/s" \
+    sh -c 'touch a.held; until [ -e a.go ]; do sleep 0.02; done' 2>log.a
+  local a=$!
+  settles a
+  await_cut 10
+  assert_equal "$cut" cut
+  crashes b
+  let_pass
+  eventually test -e a.held
+  follows d --permits 2 "$LOCK/s"
+  starts_after d b
+  touch a.go
+  ends_with 0 "$a"
+  nobody_vanished "$LOCK/s/leases"
+  close_proxy
+}
+
+@test "what a vanished permit holder may still use is nobody's, however busy the semaphore is" {
+  zkflock --permits 2 --lease 4 "$LOCK/s" true
+  vanish "$LOCK/s" --permits 2
+  local until=$(($(cat last-seen) + LEASE))
+  mkdir inside
+  cat >enter <<'EOF'
+#!/bin/bash
+touch "inside/$$"
+n=$(ls inside | wc -l)
+read -r now _ </proc/uptime
+[ "$n" -eq 1 ] || [ "${now/./}0" -ge "$1" ] || touch too-many
+[ "$n" -le 2 ] || touch too-many
+sleep 0.05
+rm "inside/$$"
+echo x >>ran
+EOF
+  chmod +x enter
+  for i in 1 2 3; do
+    (for _ in $(seq 20); do
+      zkflock -v --permits 2 "$LOCK/s" ./enter "$until" 2>>"log.$i" || touch failed
+    done) 3>&- 4>&- &
+  done
+  wait
+  assert_not_exist too-many
+  assert_not_exist failed
+  assert lines ran 60
+  # By each of those who stood there at the same time, and not by the others.
+  assert [ "$(cat log.* | grep -c "a contender vanished")" -le 3 ]
+  nobody_vanished "$LOCK/s/leases"
+}
+
+# Behind the proof.
+counts_again() { [[ $(steps frames "$LOCK" | tr '\n' ' ') =~ "PROVE COUNT" ]]; }
+
+@test "another client's permit between the count and the proof is seen" {
+  zkflock --permits 1 --lease 4 "$LOCK/s" true
+  holds first --permits 1 "$LOCK/s"
+  PROXY_OF=set listen hold-request 1
+  background -v -z "$VIA" --session-timeout 20 --permits 1 "$LOCK/s" touch ran 2>log
+  local waiter=$!
+  eventually contains log "waiting for a permit"
+  touch first.go
+  await_cut 10
+  assert_equal "$cut" cut
+  coproc OTHER { exec zk "$ONE" contend "$LOCK/s/leases" _c_0123456789abcdef0123456789abcdef-lease- 1 3>&-; }
+  local other=$OTHER_PID
+  read -r -u "${OTHER[0]}" _
+  let_pass
+  LOCK=$LOCK/s/leases eventually counts_again
+  assert_not_exist ran
+  eval "exec ${OTHER[1]}>&-"
+  wait "$other"
+  ends_with 0 "$waiter"
+  close_proxy
+}
+
+@test "one whose znode is gone before it knows the count does not take the next one's for its own" {
+  PROXY_OF=get open_proxy hold-request 1
+  background -v -z "$VIA" --session-timeout 30 "$LOCK" touch ran 2>log
+  local late=$!
+  await_cut 10
+  assert_equal "$cut" cut
+  zk "$ONE" await-count "$LOCK" 1
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  # It waits for that one, and counts it out.
+  holds next "$LOCK"
+  let_pass
+  eventually contains log "waiting for"
+  assert_not_exist ran
+  touch next.go
+  ends_with 0 "$late"
+  assert_exist ran
+  close_proxy
+}
