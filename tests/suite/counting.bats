@@ -30,7 +30,7 @@ settles() { eventually contains "log.$1" "its command may run for"; }
 # starts_after NAME OTHER: it runs, and a lease after that other one was last seen.
 starts_after() {
   ends_with 0 "$(cat "pid.$1")"
-  later_by $LEASE "$(cat "began.$2")" "$(when "started.$1")"
+  later_by "$LEASE" "$(cat "began.$2")" "$(when "started.$1")"
 }
 
 # nobody_vanished [LOCK]: what the next one will find.
@@ -186,7 +186,7 @@ counts_again() { [[ $(steps frames "$LOCK" | tr '\n' ' ') =~ "PROVE COUNT" ]]; }
 @test "another client's permit between the count and the proof is seen" {
   zkflock --permits 1 --lease 4 "$LOCK/s" true
   holds first --permits 1 "$LOCK/s"
-  PROXY_OF=set listen hold-request 1
+  PROXY_OF="set" listen hold-request 1
   background -v -z "$VIA" --session-timeout 20 --permits 1 "$LOCK/s" touch ran 2>log
   local waiter=$!
   eventually contains log "waiting for a permit"
@@ -206,7 +206,7 @@ counts_again() { [[ $(steps frames "$LOCK" | tr '\n' ' ') =~ "PROVE COUNT" ]]; }
 }
 
 @test "one whose znode is gone before it knows the count does not take the next one's for its own" {
-  PROXY_OF=get open_proxy hold-request 1
+  PROXY_OF="get" open_proxy hold-request 1
   background -v -z "$VIA" --session-timeout 30 "$LOCK" touch ran 2>log
   local late=$!
   await_cut 10

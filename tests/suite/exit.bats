@@ -97,6 +97,7 @@ start_at_terminal() { # its processes in $front, $keeper, $guard
   person=$!
   eventually test -e started
   for front in $(marked_processes); do
+    [ "$(cat "/proc/$front/comm")" = zkflock ] || continue
     keeper=$(children "$front" zkflock)
     [ -z "$keeper" ] || break
   done

@@ -106,7 +106,7 @@ load vanishing
   local began
   began=$(now)
   zkflock --remove -w 30 "$LOCK"
-  later_by $LEASE "$began" "$(now)"
+  later_by "$LEASE" "$began" "$(now)"
 }
 
 # Whoever counts from when it asked might ask before the other one vanished.

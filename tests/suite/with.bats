@@ -82,7 +82,7 @@ missing() {
 
 @test "--with: one znode is taken away, whichever it is, and the command is ended, 75" {
   for taken in a b c; do
-    background -v --with "$LOCK/c" --with "$LOCK/b" "$LOCK/a" sh -c 'touch ready; exec sleep 1000' 2>log
+    background -v --lock-delay 0 --with "$LOCK/c" --with "$LOCK/b" "$LOCK/a" sh -c 'touch ready; exec sleep 1000' 2>log
     holder=$!
     eventually test -e ready
     rm ready
