@@ -8,6 +8,8 @@
 #   make chaos      faults drawn at random against a crowd of contenders; as root
 #                   (SEED=1 MINUTES=3; one by one: tests/chaos/run fault 4)
 #   make interop    tables: increments beside other clients, watch events
+#   make mutants    small mistakes in the code that decides, and what notices them
+#                   (SEED=1 SAMPLE=20; without SAMPLE all of them, which takes hours)
 #   make lint       compilers' warnings, static analysis, scripts, manual
 #   make install    below DESTDIR and PREFIX
 #
@@ -51,7 +53,7 @@ pure_objects := $(addprefix $(BUILD)/,clock.o contender.o lease.o list_change.o 
 # Run in every recipe that needs more than a compiler; see tests/need.
 need = ./tests/need
 
-.PHONY: all demo check unit model bench interop chaos lint format install uninstall clean
+.PHONY: all demo check unit model bench interop chaos mutants lint format install uninstall clean
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
@@ -117,6 +119,11 @@ chaos:
 	@$(need) build zookeeper chaos
 	@$(MAKE) --no-print-directory all $(BUILD)/chaos/payload $(BUILD)/chaos/clockshift.so
 	@./tests/chaos/run --build $(BUILD) all --seed $(SEED) --minutes $(MINUTES)
+
+mutants:
+	@$(need) build zookeeper tests
+	@$(MAKE) --no-print-directory all $(BUILD)/unit
+	@./tests/mutants/run --build $(BUILD) --seed $(SEED) $(if $(SAMPLE),--sample $(SAMPLE))
 
 interop:
 	@$(need) build zookeeper tests

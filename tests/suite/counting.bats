@@ -1,5 +1,5 @@
-# The count of those who vanished, when several readers or permit holders vanish, wait and count
-# them out at the same time, and answers are lost meanwhile.
+# The count of vanished contenders, when several readers or permit holders vanish, wait and square at
+# the same time, and when answers are lost.
 
 load helper
 load vanishing
@@ -9,7 +9,7 @@ setup() {
   short "$LOCK"
 }
 
-# holds NAME ARG...: one in the background until NAME.go; its znode in NAME.held.
+# holds NAME ARG...: hold the lock in the background until NAME.go exists; its znode in NAME.held.
 holds() {
   local name=$1
   shift
@@ -19,7 +19,7 @@ holds() {
   eventually test -s "$name.held"
 }
 
-# crashes NAME: one of those; when it was last seen to be there goes into "began.NAME".
+# crashes NAME: kill that holder; note in began.NAME when its znode was last seen.
 crashes() {
   crash "$(cat "pid.$1")"
   zk "$ONE" last-seen "$(cat "$1.held")" >"began.$1"
@@ -27,18 +27,18 @@ crashes() {
 
 settles() { eventually contains "log.$1" "its command may run for"; }
 
-# starts_after NAME OTHER: it runs, and a lease after that other one was last seen.
+# starts_after NAME OTHER: fail unless NAME started a lease after OTHER was last seen.
 starts_after() {
   ends_with 0 "$(cat "pid.$1")"
   later_by "$LEASE" "$(cat "began.$2")" "$(when "started.$1")"
 }
 
-# nobody_vanished [LOCK]: what the next one will find.
+# nobody_vanished [LOCK]: fail if the next contender would have to wait.
 nobody_vanished() {
   assert_equal "$(vanished_in "${1:-$LOCK}")" 0
 }
 
-@test "a reader that vanishes while another reader waits is left to the next one" {
+@test "a reader squares nobody that vanished while it waited" {
   holds b --shared "$LOCK"
   vanish "$LOCK" --shared
   follows reader --shared "$LOCK"
@@ -50,7 +50,7 @@ nobody_vanished() {
   nobody_vanished
 }
 
-@test "a reader that leaves while another reader waits is not counted twice" {
+@test "a reader squares nobody when another reader left while it waited" {
   holds b --shared "$LOCK"
   vanish "$LOCK" --shared
   follows reader --shared "$LOCK"
@@ -62,9 +62,9 @@ nobody_vanished() {
   nobody_vanished
 }
 
-@test "two readers that wait for the same one count it out once" {
+@test "two readers that wait for the same vanished holder square it once" {
   vanish "$LOCK"
-  # What the first one writes arrives when the second one has counted out.
+  # The server gets the first one's square behind the second one's.
   PROXY_OF=multi open_proxy hold-request 1
   follows a -z "$VIA" --session-timeout 20 --shared "$LOCK"
   settles a
@@ -82,7 +82,7 @@ nobody_vanished() {
   close_proxy
 }
 
-@test "the answer to a square is lost: nobody is counted out twice, and nobody forgotten" {
+@test "a square whose answer is lost is not repeated" {
   for kind in --exclusive --shared; do
     LOCK=/t/counting/lost/$kind
     short "$LOCK"
@@ -97,7 +97,7 @@ nobody_vanished() {
   done
 }
 
-@test "the request to square is lost: it is sent again" {
+@test "a square whose request is lost is sent again" {
   vanish "$LOCK"
   PROXY_OF=multi open_proxy request 1
   follows next -z "$VIA" "$LOCK"
@@ -106,20 +106,20 @@ nobody_vanished() {
   close_proxy
 }
 
-# Two permits.  One of them is that of "b".
+# A semaphore with two permits; "b" holds one.
 two_permits() {
   zkflock --permits 2 --lease 4 "$LOCK/s" true
   holds b --permits 2 "$LOCK/s"
 }
 
-@test "a permit holder that vanishes while another waits is waited for by the next one" {
+@test "--permits: a holder squares nobody that vanished while it waited" {
   two_permits
   vanish "$LOCK/s" --permits 2
   follows a --permits 2 "$LOCK/s"
   settles a
   crashes b
   ends_with 0 "$(cat pid.a)"
-  # One of the two is counted out, and one permit is b's still.
+  # a has squared one of the two; the command of b may still run.
   holds c --permits 2 "$LOCK/s"
   follows d --permits 2 "$LOCK/s"
   starts_after d b
@@ -128,7 +128,7 @@ two_permits() {
   nobody_vanished "$LOCK/s/leases"
 }
 
-@test "a permit holder that vanishes while the answer to a square is on its way is not counted out" {
+@test "--permits: a square whose answer is lost is not repeated for another vanished holder" {
   two_permits
   vanish "$LOCK/s" --permits 2
   PROXY_OF=multi open_proxy lose-reply 1
@@ -149,7 +149,7 @@ two_permits() {
   close_proxy
 }
 
-@test "what a vanished permit holder may still use is nobody's, however busy the semaphore is" {
+@test "--permits: a vanished holder keeps its permit for a lease, however busy the semaphore is" {
   zkflock --permits 2 --lease 4 "$LOCK/s" true
   vanish "$LOCK/s" --permits 2
   local until=$(($(cat last-seen) + LEASE))
@@ -175,15 +175,15 @@ EOF
   assert_not_exist too-many
   assert_not_exist failed
   assert lines ran 60
-  # By each of those who stood there at the same time, and not by the others.
+  # Only contenders that came at the same time waited.
   assert [ "$(cat log.* | grep -c "a contender vanished")" -le 3 ]
   nobody_vanished "$LOCK/s/leases"
 }
 
-# Behind the proof.
+# True if zkflock counts again behind its proof.
 counts_again() { [[ $(steps frames "$LOCK" | tr '\n' ' ') =~ "PROVE COUNT" ]]; }
 
-@test "another client's permit between the count and the proof is seen" {
+@test "--permits: zkflock sees another client's permit that was taken between its count and its proof" {
   zkflock --permits 1 --lease 4 "$LOCK/s" true
   holds first --permits 1 "$LOCK/s"
   PROXY_OF="set" listen hold-request 1
@@ -205,7 +205,7 @@ counts_again() { [[ $(steps frames "$LOCK" | tr '\n' ' ') =~ "PROVE COUNT" ]]; }
   close_proxy
 }
 
-@test "one whose znode is gone before it knows the count does not take the next one's for its own" {
+@test "a contender whose znode was deleted before it read the count joins again" {
   PROXY_OF="get" open_proxy hold-request 1
   background -v -z "$VIA" --session-timeout 30 "$LOCK" touch ran 2>log
   local late=$!
@@ -213,7 +213,7 @@ counts_again() { [[ $(steps frames "$LOCK" | tr '\n' ' ') =~ "PROVE COUNT" ]]; }
   assert_equal "$cut" cut
   zk "$ONE" await-count "$LOCK" 1
   zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
-  # It waits for that one, and counts it out.
+  # The next contender waits a lease and squares the deleted znode.
   holds next "$LOCK"
   let_pass
   eventually contains log "waiting for"

@@ -1,12 +1,12 @@
-# The guard ends the command by its own clock, as long as the command runs and not only at its start;
-# and what the lease runs from.
+# The guard watches the lease for as long as the command runs; the lease runs from the sending of the
+# last proof of life.
 
 load helper
 
-# Requests that were held up may be a sign of life of the session.
+# Delayed requests may keep the session alive.
 teardown() { common_teardown 10; }
 
-# Goes on until it is killed, and tells all the time that it runs; and when it was asked to end.
+# A command that writes the time to "beats" while it runs and to "asked" when it gets TERM.
 beating() {
   cat >beating <<'EOF'
 #!/bin/sh
@@ -17,8 +17,7 @@ EOF
   chmod +x beating
 }
 
-# holds ARG...: the beating one under the lock, by a way that can be stopped; pids in $keeper and
-# $guard.
+# holds ARG...: run that command under the lock, through the proxy; pids in $keeper and $guard.
 holds() {
   beating
   background -v -z "$VIA" "$@" "$LOCK" ./beating 2>log
@@ -28,9 +27,9 @@ holds() {
 }
 
 proofs() { steps frames "$LOCK" -t PROOF; }
-proven() { [ "$(proofs | grep -cv -e '-$')" -ge "$1" ]; } # proven N: so many proofs are answered
+proven() { [ "$(proofs | grep -cv -e '-$')" -ge "$1" ]; } # proven N: true if N proofs were answered
 
-# last_proof: when the last one that was answered was sent.
+# last_proof: print when the last answered proof was sent.
 last_proof() { proofs | grep -v -e '-$' | tail -n 1 | cut -d' ' -f2; }
 
 last_beat() {
@@ -38,13 +37,13 @@ last_beat() {
   when last
 }
 
-# dead_by MS: nothing of the command was alive then.
+# dead_by MS: fail if the command was alive after that time.
 dead_by() {
   eventually gone "$(cat command)"
   later_by 0 "$(last_beat)" "$1"
 }
 
-@test "after a lease and more: the keeper is stopped, and the command is dead by the lease's end" {
+@test "a keeper that stops after several proofs: the guard kills before the lease ends" {
   listen
   holds --lease 4 --session-timeout 5
   eventually proven 7
@@ -56,13 +55,13 @@ dead_by() {
   close_proxy
 }
 
-@test "after a lease and more: with an early first signal the command has its grace, and no more" {
+@test "a keeper that stops after several proofs: the command gets its whole --kill-after" {
   listen
   holds --lease 6 --kill-after 2 --session-timeout 7
   eventually proven 7
   kill -STOP "$keeper"
   dead_by $(($(last_proof) + 6000))
-  # Half of it is for a machine that is busy.
+  # A busy machine may use up half of it.
   later_by 1000 "$(when asked)" "$(last_beat)"
   later_by 3000 "$(last_proof)" "$(when asked)"
   kill -CONT "$keeper"
@@ -70,7 +69,7 @@ dead_by() {
   close_proxy
 }
 
-@test "after a lease and more: the keeper is killed, the command ends and the next one has the lock" {
+@test "a keeper that is killed after several proofs: the command dies before the next one starts" {
   listen
   holds --lease 4 --session-timeout 5
   eventually proven 7
@@ -83,7 +82,7 @@ dead_by() {
   close_proxy
 }
 
-@test "after a lease and more: contact is lost, and the command is dead by the lease's end" {
+@test "a connection that is lost after several proofs: the command is dead when the lease ends" {
   listen
   holds --lease 4 --session-timeout 5
   eventually proven 7
@@ -93,20 +92,19 @@ dead_by() {
   close_proxy
 }
 
-@test "after a lease and more: the guard is stopped, and the command is dead by the lease's end" {
+@test "a guard that stops after several proofs: the keeper kills the command" {
   listen
   holds --lease 4 --session-timeout 5
   eventually proven 7
   kill -STOP "$guard"
   sent=$(last_proof)
   ends_with 70 "$keeper"
-  # Proofs go on, and the guard's lease does not.
+  # The keeper goes on proving; the guard confirms none of it.
   dead_by $((sent + 2 * 4000))
   close_proxy
 }
 
-# The proof that the lease runs from was sent before it was answered.
-@test "answers that come late: the lease runs from the sending of the proof" {
+@test "late answers: the lease runs from the sending of the last proof" {
   zkflock --lease 6 "$LOCK" true
   listen late 4:0.8
   holds --session-timeout 7
@@ -117,7 +115,7 @@ dead_by() {
   close_proxy
 }
 
-@test "answers that come late: and so it does at the start" {
+@test "late answers: the first lease runs from the sending of the create" {
   zkflock --lease 6 "$LOCK" true
   listen late 1:0.8
   holds --session-timeout 7
@@ -128,7 +126,7 @@ dead_by() {
   close_proxy
 }
 
-@test "answers that come late: and behind a wait" {
+@test "late answers: behind a wait the lease runs from the sending of the proof" {
   zkflock --lease 6 "$LOCK" true
   hold "$LOCK" first
   listen late 1:0.8
@@ -145,7 +143,7 @@ dead_by() {
   close_proxy
 }
 
-@test "everything frozen past the lease: a command that ends as it is thawed is too late, 75" {
+@test "all processes frozen past the lease: 75, though the command then ends by itself with 0" {
   listen
   holds --lease 4 --session-timeout 5
   command=$(cat command)
@@ -154,7 +152,7 @@ dead_by() {
   touch release
   lease_over() { [ "$(now)" -gt $((stopped + 4000)) ]; }
   eventually lease_over
-  # It ends by itself, and with 0, before anybody can look at the clock.
+  # The command ends by itself before guard or keeper run again.
   kill -CONT "$command"
   eventually gone "$command"
   kill -CONT "$guard"
@@ -163,9 +161,9 @@ dead_by() {
   close_proxy
 }
 
-@test "KILL is sent in rounds, for what is started between them" {
+@test "the guard repeats KILL for processes that start meanwhile" {
   beating
-  # Each is the child of one that ends before it can be found through it.
+  # Each parent ends at once, so that /proc does not show where its child belongs.
   cat >fleeing <<'EOF'
 #!/bin/bash
 trap '' TERM

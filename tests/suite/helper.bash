@@ -48,8 +48,8 @@ common_teardown() {
 # shellcheck disable=SC2119
 teardown() { common_teardown; }
 
-# The pids of everything this test started that still runs.  The shells of the test itself began
-# before the mark was set.
+# Prints the pids of all processes that this test started.  The shells of the test itself do not
+# have the mark: they began before it was set.
 marked_processes() {
   local environ pid
   # shellcheck disable=SC2013 # a path has no blanks
@@ -90,8 +90,8 @@ lines() { [ "$(wc -l <"$1")" -eq "$2" ]; } # lines FILE N
 gone() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; } # gone PID; a zombie is
 in_state() { [ "$(ps -o state= -p "$1")" = "$2" ]; } # in_state PID LETTER
 
-# By the clock that zkflock goes by, CLOCK_BOOTTIME, in ms; a command that runs `cat /proc/uptime`
-# tells when that was.
+# now prints the time in ms of CLOCK_BOOTTIME, which zkflock uses; when FILE prints the time that a
+# command wrote with `cat /proc/uptime`.
 now() { when /proc/uptime; }
 when() { # when FILE
   local seconds
@@ -99,7 +99,7 @@ when() { # when FILE
   echo "${seconds/./}0"
 }
 
-# later_by MS EARLIER LATER
+# later_by MS EARLIER LATER: fail if less than MS passed between the two.
 later_by() { [ $(($3 - $2)) -ge "$1" ] || fail "$(($3 - $2)) ms later, not $1"; }
 
 # Runs zkflock in the background, without a terminal and with bats' own descriptors closed; its pid
@@ -142,9 +142,9 @@ crash() {
   chrt --fifo 1 kill -KILL "${pids[@]}" 2>/dev/null || kill -KILL "${pids[@]}"
 }
 
-# open_proxy [ARG...]: a way to the standalone server, in $VIA, that fails as tests/tools/proxy says;
-# without arguments it does not, and can be stopped.  Its pid is in $proxy_pid; in a session of its
-# own, because the kernel sends HUP to orphaned process groups with a stopped member.
+# open_proxy [ARG...]: start tests/tools/proxy with these arguments, by default one that passes
+# everything; address in $VIA, pid in $proxy_pid.  It has a session of its own, because the kernel
+# sends HUP to orphaned process groups with a stopped member.
 open_proxy() {
   [ $# -gt 0 ] || set -- none 0
   coproc PROXY { exec setsid proxy "$ONE" "$@" 3>&-; }
@@ -160,19 +160,19 @@ close_proxy() {
   proxy_pid=
 }
 
-# listen [ARG...]: a proxy that writes down what passes, in "frames".
+# listen [ARG...]: the same, and log the messages to "frames".
 listen() {
   PROXY_LOG=$BATS_TEST_TMPDIR/frames open_proxy "$@"
 }
 
-# asked_for STEP [TIMES]: that of tests/model/requests, of $LOCK; on the connection $BY, if that is
-# set.
+# asked_for STEP [TIMES]: true if zkflock took that step of tests/model/requests for $LOCK; on
+# connection $BY, if that is set.
 asked_for() { [ "$(steps frames "$LOCK" ${BY:+"$BY"} | grep -cx "$1")" -ge "${2:-1}" ]; }
 
-# What the proxy holds may pass.
+# let_pass: the proxy passes the message that it holds.
 let_pass() { echo >&"${PROXY[1]}"; }
 
-# await_cut SECONDS: "cut" in $cut if by then the proxy has done what it is there for.
+# await_cut SECONDS: set $cut to "cut" if the proxy strikes in that time, else to nothing.
 await_cut() {
   cut=
   read -r -t "$1" -u "${PROXY[0]}" cut || true

@@ -1,5 +1,5 @@
-# Znodes whose names do not tell whose they are, taken away by hand and made again by another
-# session under the same name: that one's are never taken for the own.
+# Names without a GUID: somebody deletes the znode, and another session creates one of the same name.
+# zkflock never takes that one for its own.
 
 load helper
 
@@ -8,10 +8,10 @@ setup() {
   zkflock --lease 4 "$LOCK" true
 }
 
-# Names that are tried: numbered ones without a GUID, and the one of --unfair.
+# Numbered names without a GUID, and the one name of --unfair.
 readonly KINDS=('--node-style plain:x-' --unfair)
 
-# take_over: the one znode of $LOCK is another session's from now on, until give_up.
+# take_over [NAME]: replace the znode in $LOCK by another session's, until give_up.
 take_over() {
   coproc IMPOSTOR { exec zk "$ONE" take-over "$LOCK/${1:-$(zk "$ONE" ls "$LOCK")}" 3>&-; }
   impostor=$IMPOSTOR_PID
@@ -25,9 +25,9 @@ give_up() {
 
 still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
 
-@test "while it is held: noticed at once, 75, and left alone" {
+@test "a holder whose znode is replaced loses the lock at once, 75" {
   for kind in "${KINDS[@]}"; do
-    # With a lease so long that no proof is sent; what is noticed is the event.
+    # The lease is so long that only the event can tell.
     LOCK=/t/names/held/${kind// /}
     # shellcheck disable=SC2086 # two words
     background -v --lease 300 $kind "$LOCK" sh -c 'touch held; exec sleep 1000' 2>log
@@ -44,7 +44,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   done
 }
 
-@test "while it is held, and the event is lost: the next proof is none" {
+@test "a holder whose znode is replaced loses the lock at its next proof, without an event" {
   for kind in "${KINDS[@]}"; do
     LOCK=/t/names/deaf/${kind// /}
     zkflock --lease 6 "$LOCK" true
@@ -65,7 +65,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   done
 }
 
-@test "with a GUID in its name, too, a znode that is gone is no proof" {
+@test "a holder whose znode is deleted loses the lock at its next proof, without an event" {
   open_proxy deaf 1
   background -v -z "$VIA" "$LOCK" sh -c 'touch held; exec sleep 1000' 2>log
   local holder=$!
@@ -76,10 +76,10 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   close_proxy
 }
 
-@test "while it is given back: another's is not deleted" {
+@test "a holder does not delete the znode that replaced its own" {
   for kind in "${KINDS[@]}"; do
     LOCK=/t/names/leaving/${kind// /}
-    # No proof is due meanwhile.
+    # The lease is so long that no proof is due.
     zkflock --lease 300 "$LOCK" true
     open_proxy deaf 1
     # shellcheck disable=SC2086 # two words
@@ -98,7 +98,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   done
 }
 
-@test "when the keeper is killed: another's is not deleted" {
+@test "the guard of a killed keeper does not delete the znode that replaced the keeper's" {
   for kind in "${KINDS[@]}"; do
     LOCK=/t/names/killed/${kind// /}
     zkflock --lease 300 "$LOCK" true
@@ -119,7 +119,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   done
 }
 
-@test "while it waits: the place that was taken away is not good any more when the turn comes" {
+@test "a waiter whose znode is replaced joins the queue again when its turn comes" {
   hold "$LOCK" first
   local first
   first=$(zk "$ONE" ls "$LOCK")
@@ -138,7 +138,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   assert_exist ran
 }
 
-@test "while it waits for one who vanished: another's place is not its own" {
+@test "a contender whose znode is replaced while it waits for a vanished holder joins again" {
   background --session-timeout 1 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
   local crashing=$!
   eventually test -e crashing
@@ -157,7 +157,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   assert_exist ran
 }
 
-@test "--unfair: the znode that was found behind the lost answer to a create may be another's" {
+@test "--unfair: behind a lost answer to the create, another session's znode is not taken for the own" {
   PROXY_OF=create open_proxy lose-reply 1
   background -v --unfair -z "$VIA" "$LOCK" touch ran 2>log
   local waiter=$!

@@ -1,5 +1,5 @@
-# What is asked of the ensemble, and in which order: the models in tests/model are true of the
-# program as long as it keeps to tests/model/requests.
+# The requests of each step and their order.  The models in tests/model describe the program only as
+# long as it sends what tests/model/requests says.
 
 load helper
 
@@ -8,15 +8,15 @@ setup() {
   zkflock --lease 4 "$LOCK" true
 }
 
-# asks ARG...: runs zkflock ARG... in the background, its requests written down.
+# asks ARG...: run zkflock ARG... in the background through a proxy that logs its requests.
 asks() {
   listen none 0
   background -z "$VIA" "$@"
   asker=$!
 }
 
-# steps_are STEP...: what was asked so far, but for what depends on how long the lock is held; on the
-# connection $BY, if that is set.
+# steps_are STEP...: fail unless zkflock took these steps, not counting those that depend on how long
+# it holds the lock; on connection $BY, if that is set.
 steps_are() {
   local steps
   steps=$(steps frames "$LOCK" ${BY:+"$BY"} |
@@ -29,20 +29,20 @@ teardown() {
   common_teardown
 }
 
-@test "of a free lock" {
+@test "a free lock" {
   asks "$LOCK" true
   ends_with 0 "$asker"
   steps_are JOIN LEAVE CLOSE
 }
 
-@test "of a lock that does not exist" {
+@test "a lock that does not exist" {
   LOCK=$LOCK/new
   asks "$LOCK" true
   ends_with 0 "$asker"
   steps_are JOIN MAKE_PARENTS JOIN LEAVE CLOSE
 }
 
-@test "while it is held: the own znode is watched, and proofs are writes" {
+@test "a held lock: zkflock watches its znode and proves by writes" {
   asks "$LOCK" sleep 2
   ends_with 0 "$asker"
   steps_are JOIN LEAVE CLOSE
@@ -50,7 +50,7 @@ teardown() {
   assert asked_for PROOF 2
 }
 
-@test "in the queue: the predecessor alone is watched, and proven is what was waited for" {
+@test "in the queue: zkflock watches its predecessor alone and proves before it holds" {
   hold "$LOCK" first
   asks "$LOCK" sh -c 'touch b; until [ -e b.go ]; do sleep 0.02; done'
   local b=$asker
@@ -64,13 +64,13 @@ teardown() {
   touch b.go
   ends_with 0 "$b"
   ends_with 0 $!
-  # Behind the holder itself a look at it is enough.
+  # Behind the holder itself it needs no second look.
   BY=1 steps_are JOIN LIST WATCH PROVE LEAVE CLOSE
-  # The mark of the one before it was written meanwhile: nobody else is before it.
+  # Its predecessor marked itself as the holder meanwhile.
   BY=2 steps_are JOIN LIST WATCH WATCH PROVE LEAVE CLOSE
 }
 
-@test "in the queue: when somebody in the middle gives up, the list is asked for again" {
+@test "in the queue: zkflock lists again when a waiter in front of it gives up" {
   hold "$LOCK" first
   local first=$holder
   wait_in_line log "$LOCK" true
@@ -85,7 +85,7 @@ teardown() {
   steps_are JOIN LIST WATCH LIST WATCH PROVE LEAVE CLOSE
 }
 
-@test "behind one that has been there for long: a write asks whether it is" {
+@test "behind a predecessor that stays long: zkflock verifies it by a write" {
   hold "$LOCK" first
   asks "$LOCK" true
   eventually asked_for VERIFY
@@ -95,7 +95,7 @@ teardown() {
   steps_are JOIN LIST WATCH VERIFY WATCH PROVE LEAVE CLOSE
 }
 
-vanish() { # vanish ARG...: one who holds the lock so
+vanish() { # vanish ARG...: let a holder crash
   background --session-timeout 1 "$@" "$LOCK" sh -c 'touch crashing; exec sleep 1000'
   local pid=$!
   eventually test -e crashing
@@ -103,7 +103,7 @@ vanish() { # vanish ARG...: one who holds the lock so
   rm crashing
 }
 
-@test "after one who vanished: a proof behind the wait, and the count and the own mark in one" {
+@test "after a vanished holder: zkflock proves behind the wait, then squares in one transaction" {
   vanish
   zk "$ONE" await-count "$LOCK" 0
   asks "$LOCK" true
@@ -111,7 +111,7 @@ vanish() { # vanish ARG...: one who holds the lock so
   steps_are JOIN TELL_WAITING PROVE SQUARE LEAVE CLOSE
 }
 
-@test "after two who vanished: both are counted out at once" {
+@test "after two vanished holders: zkflock squares both in one transaction" {
   vanish --shared
   vanish --shared
   zk "$ONE" await-count "$LOCK" 0
@@ -120,7 +120,7 @@ vanish() { # vanish ARG...: one who holds the lock so
   steps_are JOIN TELL_WAITING PROVE SQUARE_TWO LEAVE CLOSE
 }
 
-@test "of a lock without a record: it is written with the own mark" {
+@test "a lock without a record: zkflock writes it in one transaction with its own mark" {
   zk "$ONE" create "$LOCK/bare"
   LOCK=$LOCK/bare
   asks --lock-delay 0 "$LOCK" true
@@ -128,33 +128,32 @@ vanish() { # vanish ARG...: one who holds the lock so
   steps_are JOIN ADOPT LEAVE CLOSE
 }
 
-@test "of a lock without a record and the right to write one: asked for before the wait" {
+@test "a lock without a record that zkflock may not write: it asks before it waits" {
   zk "$ONE" create "$LOCK/bare"
   LOCK=$LOCK/bare
   zk "$ONE" deny "$LOCK" rcda
   asks --lease 25 "$LOCK" true
   ends_with 78 "$asker"
-  # In the version, for whoever looks at the znode later; then without, for want of the right.
+  # It tries to count its departure, and may not.
   steps_are JOIN ASK_WRITE READ_VERSION LEAVE_BARE READ_VERSION LEAVE_UNCOUNTED CLOSE
   zk "$ONE" deny "$LOCK" rwcda
 }
 
-@test "when the answer to the create is lost: the list behind a sync" {
+@test "a lost answer to the create: zkflock lists behind a sync" {
   PROXY_OF=create listen reply 1
   run -0 zkflock -z "$VIA" "$LOCK" echo ran
   steps_are JOIN FIND LIST PROVE LEAVE CLOSE
 }
 
-@test "by a name without the GUID: whose it is is asked before it is deleted" {
+@test "a name without a GUID: zkflock checks the owner with each proof and before it deletes" {
   asks --node-style plain:x- "$LOCK" sleep 1.5
   ends_with 0 "$asker"
   steps_are JOIN CLAIM LEAVE CLOSE
-  # Behind each proof, too.
   assert asked_for PROOF_CLAIMED
   refute grep -qx PROOF <(steps frames "$LOCK")
 }
 
-@test "of a semaphore: a turn, and a permit" {
+@test "a semaphore: zkflock takes a turn, then a permit" {
   LOCK=$LOCK/many
   zkflock --permits 1 --lease 4 "$LOCK" true
   background --permits 1 "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done'
@@ -165,24 +164,24 @@ vanish() { # vanish ARG...: one who holds the lock so
   touch go
   ends_with 0 "$asker"
   LOCK=$LOCK/leases
-  # The list above is the turn's.
+  # The first one is part of the turn's JOIN.
   steps_are ABOVE JOIN_BELOW COUNT COUNT PROVE LEAVE CLOSE
   LOCK=${LOCK%leases}locks
   steps_are JOIN_BELOW ABOVE LEAVE CLOSE
 }
 
-@test "by --unfair: what was taken in vain is given back, counted" {
+@test "--unfair: zkflock backs off, counted, when it finds another contender" {
   hold "$LOCK" first
   asks --unfair "$LOCK" true
   eventually asked_for WATCH
   touch first
   wait "$holder"
   ends_with 0 "$asker"
-  # The name is anybody's.
+  # The name does not tell the owner.
   steps_are JOIN LIST LEAVE WATCH JOIN CLAIM LEAVE CLOSE
 }
 
-@test "for a keeper that was killed: until nothing is found, behind a write" {
+@test "a killed keeper: the guard leaves until it finds nothing behind a write" {
   asks "$LOCK" sh -c 'touch held; exec sleep 1000'
   eventually asked_for WATCH_OWN
   kill -KILL "$asker"
@@ -191,7 +190,7 @@ vanish() { # vanish ARG...: one who holds the lock so
   steps_are JOIN SWEEP LEAVE SWEEP CLOSE
 }
 
-@test "to remove: the lock goes with the own znode, if nobody came or left" {
+@test "--remove: zkflock deletes its own znode and the lock in one transaction" {
   asks --remove "$LOCK"
   ends_with 0 "$asker"
   assert asked_for REMOVE

@@ -1,15 +1,15 @@
-# Holders that vanish, and how long the next one waits for them.
+# Helpers: let holders vanish, and measure how long the next contender waits.
 
 readonly LEASE=4000
 readonly START='cat /proc/uptime >"$0"'
 
-# short LOCK...: locks with a short lease, made before anybody vanishes from them.
+# short LOCK...: create locks with a lease of 4 s.
 short() {
   local lock
   for lock; do zk "$ONE" create "$lock" $'zkflock/1 base=0 lease=4000ms\n'; done
 }
 
-# vanish LOCK [ARG...]: one who holds it so, and is gone when this returns.
+# vanish LOCK [ARG...]: let a holder crash; return when its znode is gone.
 vanish() {
   local lock=$1
   shift
@@ -21,7 +21,7 @@ vanish() {
   rm crashing
 }
 
-# follows NAME ARG...: runs zkflock ARG... in the background, which is to start a lease from now.
+# follows NAME ARG...: run zkflock ARG... in the background; note the time in began.NAME.
 follows() {
   local name=$1
   shift
@@ -30,16 +30,16 @@ follows() {
   echo $! >"pid.$name"
 }
 
-# waited NAME [MS]: it ran, and that long, a lease, after it began.
+# waited NAME [MS]: fail unless its command started at least MS after began.NAME.
 waited() {
   ends_with 0 "$(cat "pid.$1")"
   later_by "${2:-$LEASE}" "$(cat "began.$1")" "$(when "started.$1")"
 }
 
-# tells NAME SECONDS: what is said is no longer than that either.
+# tells NAME SECONDS: fail if it announced another wait.
 tells() { assert_regex "$(cat "log.$1")" "its command may run for ($2|$(($2 - 1))\.[0-9]+) s more"; }
 
-# vanished_in PATH: how many are not counted out, as the record and the Stat say.
+# vanished_in PATH: print the number of vanished contenders that nobody has squared.
 vanished_in() {
   local version cversion children base
   read -r version cversion children _ <<<"$(zk "$ONE" stat "$1")"

@@ -1,9 +1,9 @@
-# How long the next one waits for a holder that vanished, by the clock that zkflock goes by.
+# How long zkflock waits for a vanished holder, measured with CLOCK_BOOTTIME.
 
 load helper
 load vanishing
 
-@test "whoever comes next waits for a whole lease" {
+@test "the next contender waits a whole lease, of whatever kind it is" {
   for kind in --exclusive --shared --unfair -n '-w 0.1' '--node-style plain:x-'; do
     short "$LOCK/$kind"
     vanish "$LOCK/$kind"
@@ -16,7 +16,7 @@ load vanishing
   done
 }
 
-@test "whoever has vanished is waited for for a whole lease" {
+@test "the next contender waits a whole lease for a vanished holder of any kind" {
   for kind in --shared --unfair '--node-style plain:x-'; do
     short "$LOCK/$kind"
     # shellcheck disable=SC2086 # two words
@@ -26,7 +26,7 @@ load vanishing
   for kind in --shared --unfair '--node-style plain:x-'; do waited "$kind"; done
 }
 
-@test "a waiter starts a whole lease after the one before it was last seen" {
+@test "a waiter starts a whole lease after its predecessor was last seen" {
   for kind in --exclusive --shared --unfair; do
     short "$LOCK/$kind"
     background --session-timeout 1 "$LOCK/$kind" sh -c 'echo $ZKFLOCK_NODE >holding; exec sleep 1000'
@@ -44,10 +44,10 @@ load vanishing
   done
 }
 
-@test "of a semaphore, too, be it its first or its second permit" {
+@test "--permits: the next contender waits a whole lease when no permit is left" {
   zkflock --permits 2 --lease 4 "$LOCK/a" true
   zkflock --permits 2 --lease 4 "$LOCK/b" true
-  # Both permits of a, one after the other; one of b, while the other is in use.
+  # Both holders of a vanish; of b one vanishes while the other one holds.
   vanish "$LOCK/a" --permits 2
   vanish "$LOCK/a" --permits 2
   vanish "$LOCK/b" --permits 2
@@ -61,7 +61,7 @@ load vanishing
   touch go
 }
 
-@test "a count that cannot be right, and a record without the right to write it" {
+@test "the wait is a whole lease when the count is wrong or the record is read-only" {
   short "$LOCK/wrong" "$LOCK/forbidden"
   zk "$ONE" set "$LOCK/wrong" $'zkflock/1 base=0 lease=4000ms\n'
   vanish "$LOCK/forbidden"
@@ -74,7 +74,7 @@ load vanishing
   zk "$ONE" deny "$LOCK/forbidden" rwcda
 }
 
-@test "where there is no record, the default lease" {
+@test "the wait is the default lease when there is no record" {
   zk "$ONE" create "$LOCK/bare"
   zk "$ONE" create "$LOCK/forbidden"
   zk "$ONE" deny "$LOCK/forbidden" rcda
@@ -92,7 +92,7 @@ load vanishing
   zk "$ONE" deny "$LOCK/forbidden" rwcda
 }
 
-@test "a longer --lock-delay" {
+@test "the wait is --lock-delay when that is longer" {
   short "$LOCK"
   vanish "$LOCK"
   follows longer --lock-delay 6 "$LOCK"
@@ -100,7 +100,7 @@ load vanishing
   tells longer 6
 }
 
-@test "--remove waits for a whole lease" {
+@test "--remove waits a whole lease" {
   short "$LOCK"
   vanish "$LOCK"
   local began
@@ -110,15 +110,15 @@ load vanishing
 }
 
 # Whoever counts from when it asked might ask before the other one vanished.
-@test "answers that come late: the wait counts from the receipt" {
-  # A proof may be no older than a sixth of it.
+@test "the wait runs from the receipt of a late answer" {
+  # zkflock accepts no proof older than a sixth of the lease.
   zk "$ONE" create "$LOCK" $'zkflock/1 base=0 lease=6000ms\n'
   vanish "$LOCK"
   listen late 1:0.6
   follows late -z "$VIA" --session-timeout 20 "$LOCK"
   ends_with 0 "$(cat pid.late)"
   tells late 6
-  # With the first answers came the count; PROVE is asked a lease later.
+  # JOIN brought the count; zkflock sends PROVE a lease later.
   answered=$(steps frames "$LOCK" -t JOIN | cut -d' ' -f3)
   proven=$(steps frames "$LOCK" -t PROVE | head -n 1 | cut -d' ' -f2)
   later_by 6000 "$answered" "$proven"

@@ -2,7 +2,7 @@
 
 load helper
 
-# Requests that were held up may be a sign of life of the session.
+# Delayed requests may keep the session alive.
 teardown() { common_teardown 10; }
 
 # missing LOCK: how many have left it whom nobody counted.
@@ -80,7 +80,7 @@ missing() {
   refute grep -q "lost" log
 }
 
-@test "--with: one znode is taken away, whichever it is, and the command is ended, 75" {
+@test "--with: any znode that is deleted ends the command, 75" {
   for taken in a b c; do
     background -v --lock-delay 0 --with "$LOCK/c" --with "$LOCK/b" "$LOCK/a" sh -c 'touch ready; exec sleep 1000' 2>log
     holder=$!
@@ -93,7 +93,6 @@ missing() {
   done
 }
 
-# The locks are taken in the order of their names.
 @test "--with: the lease runs from the oldest of the proofs" {
   for lock in a b; do zk "$ONE" create "$LOCK/$lock" $'zkflock/1 base=0 lease=6000ms\n'; done
   hold "$LOCK/b" release
@@ -102,7 +101,8 @@ missing() {
     sh -c 'trap "" TERM; echo $$ >command; while cat /proc/uptime >>beats; do sleep 0.02; done' 2>log
   local set=$!
   eventually contains log "waiting for $LOCK/b"
-  # When the second one is held, the proof of the first one is almost as old as it may be.
+  # zkflock takes the locks in the order of their names.  When it acquires b, its proof of a is
+  # almost as old as it may be.
   sleep 0.6
   touch release
   eventually test -s command

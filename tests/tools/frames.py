@@ -1,4 +1,4 @@
-"""The messages between a client and a ZooKeeper server, as far as tests have to tell them apart."""
+"""Parses the messages between a client and a ZooKeeper server, as far as tests need it."""
 import struct
 
 OPERATIONS = {1: "create", 2: "delete", 3: "exists", 4: "get", 5: "set", 7: "set-acl", 8: "children",

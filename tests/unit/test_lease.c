@@ -1,4 +1,4 @@
-/* The spans of a lease, and which of them go together. */
+/* The spans of a lease, and which combinations zkflock accepts. */
 #include <string.h>
 
 #include "clock.h"
@@ -28,7 +28,7 @@ static void test_spans(void)
     CHECK("end", lease_end(MS(4000), MS(70)) == MS(4070));
 }
 
-/* Exactly what is left for it: 15 - 2.5 - 2.5 - 1 - 1 = 8 s. */
+/* The grace has to be shorter than 15 - 2.5 - 2.5 - 1 - 1 = 8 s. */
 static void test_fit(void)
 {
     struct lease lease = lease_plan(MS(15000), MS(8000) - 1);
@@ -63,7 +63,7 @@ static void test_faults(void)
     CHECK("too short", lease_fault(MS(3000), LEASE_OWN_GRACE, LEASE_OWN_DELAY, fault) &&
                            strstr(fault, "it takes 3.5 s or more"));
     CHECK("no lease at all", lease_fault(1, 0, LEASE_OWN_DELAY, fault));
-    /* What is proposed would do. */
+    /* zkflock accepts what it proposes. */
     CHECK("grace", lease_fault(MS(15000), MS(8000), LEASE_OWN_DELAY, fault) &&
                        strstr(fault, "a --kill-after of 7.9 s would do, or a --lease of 15.5 s"));
     CHECK("7.9", !lease_fault(MS(15000), MS(7900), LEASE_OWN_DELAY, fault));

@@ -130,7 +130,7 @@ static void fuzz_name(char name[64])
         name[len] = '\0';
 }
 
-/* The plainest of means, for comparison: the number that ends a name, -1: there is none. */
+/* Returns the sequence number of a name, -1 if it has none; independent of recipe_sequence(). */
 static int64_t number_of(const char *name)
 {
     size_t len = strlen(name);
@@ -162,7 +162,7 @@ static bool is_before(const char *a, const char *b)
     return number_of(a) < number_of(b) || (number_of(a) == number_of(b) && strcmp(a, b) < 0);
 }
 
-/* Who stands before own, and who is the last of them. */
+/* Compares recipe_place() and its like with a plain search. */
 static void check_place(char *const *children, const char *own)
 {
     struct recipe_place place = recipe_place(children, FUZZ_CHILDREN, own);
