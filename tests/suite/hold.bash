@@ -8,7 +8,16 @@ script() {
   script=$!
 }
 
-keeper_of_hold() { pgrep -o -f "^zkflock --hold .*$LOCK\$"; }
+keeper_of_hold() {
+  local pid
+  for pid in $(marked_processes); do
+    if tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q "^zkflock --hold .*$LOCK \$"; then
+      echo "$pid"
+      return
+    fi
+  done
+  return 1
+}
 
 is_busy() { ! zkflock -q -n "$1" true; }
 is_free() { zkflock -q -n "$1" true; }
