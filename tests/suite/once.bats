@@ -304,16 +304,13 @@ events() { grep -oE '"event": ?"(acquired|lost|released|exit)"' "$1" | cut -d'"'
     close_proxy
   done
   # Both tries lose it.
-  coproc WRONG { errors "$ONE" multi -101 3>&-; }
-  wrong_pid=$WRONG_PID
-  read -r -u "${WRONG[0]}" port
-  run -75 zkflock -z "127.0.0.1:$port" --once-per 1h --retry 1 --retry-delay 100ms "$LOCK.gone" true
+  PROXY_OF=multi open_proxy refuse 1-1000:-101
+  run -75 zkflock -z "$VIA" --lock-delay 0 --once-per 1h --retry 1 --retry-delay 100ms "$LOCK.gone" true
   assert_output --regexp "^zkflock: lost $LOCK.gone before true was started: the znode [^ ]* was deleted by somebody\$"
-  run -75 zkflock -v --log-format json -z "127.0.0.1:$port" --once-per 1h --retry 1 --retry-delay 100ms "$LOCK.gone" true
+  run -75 zkflock -v --log-format json -z "$VIA" --lock-delay 0 --once-per 1h --retry 1 --retry-delay 100ms "$LOCK.gone" true
   echo "$output" >log
   assert_equal "$(events log)" "acquired lost acquired lost exit"
-  eval "exec ${WRONG[1]}>&-"
-  wait "$wrong_pid" || true
+  close_proxy
 }
 
 @test "once-per: a run whose lock was lost under --on-lost warn does not count" {

@@ -161,44 +161,34 @@ holders_node() { echo "$1/$(zk "$ONE" ls "$1" | head -n 1)"; }
   restore "$LOCK/a.once"
 }
 
-# through REQUEST CODE: a path to the server on which such requests fail with CODE, in $path.
-through() {
-  coproc WRONG { exec setsid errors "$ONE" "$1" "$2" 3>&-; }
-  wrong_pid=$WRONG_PID
-  read -r -u "${WRONG[0]}" port
-  path=127.0.0.1:$port
-}
-
-end_through() {
-  eval "exec ${WRONG[1]}>&-"
-  wait "$wrong_pid" || true
-}
+# through OPERATION CODE: a proxy that refuses such requests, in $VIA.
+through() { PROXY_OF=$1 open_proxy refuse "1-1000000:$2"; }
 
 @test "a server that does not accept the authentication, or the ACL: 77" {
   through create -115
-  refused 77 "cannot create a znode in $LOCK: the server does not accept this client's authentication" -z "$path" "$LOCK" touch ran
-  end_through
+  refused 77 "cannot create a znode in $LOCK: the server does not accept this client's authentication" -z "$VIA" "$LOCK" touch ran
+  close_proxy
   through create -114
-  refused 77 "cannot create a znode in $LOCK: the server does not accept the ACL of a znode that everybody may use" -z "$path" "$LOCK" touch ran
-  end_through
+  refused 77 "cannot create a znode in $LOCK: the server does not accept the ACL of a znode that everybody may use" -z "$VIA" "$LOCK" touch ran
+  close_proxy
   zkflock "$LOCK" true
-  through read -115
-  refused 77 "cannot read $LOCK: the server does not accept this client's authentication" -z "$path" "$LOCK" touch ran
-  steps_in 77 "cannot read $LOCK: the server does not accept this client's authentication" -z "$path" --list "$LOCK"
-  end_through
+  through get -115
+  refused 77 "cannot read $LOCK: the server does not accept this client's authentication" -z "$VIA" "$LOCK" touch ran
+  steps_in 77 "cannot read $LOCK: the server does not accept this client's authentication" -z "$VIA" --list "$LOCK"
+  close_proxy
 }
 
 @test "--list: an error that has nothing to do with rights is called what it is, 70" {
   zkflock "$LOCK" true
-  through list -1
-  run -70 --separate-stderr zkflock -z "$path" --list "$LOCK"
+  through children -1
+  run -70 --separate-stderr zkflock -z "$VIA" --list "$LOCK"
   assert_output --partial "unknown: system error"
   assert_equal "$stderr" "zkflock: cannot read $LOCK: system error (ZooKeeper error -1)"
-  run -0 zkflock -z "$path" --list "$LOCK" "$LOCK.other"
+  run -0 zkflock -z "$VIA" --list "$LOCK" "$LOCK.other"
   assert_line --regexp "^$LOCK +\? +\(unknown: system error\)"
-  run -70 zkflock -z "$path" --break --yes "$LOCK"
+  run -70 zkflock -z "$VIA" --break --yes "$LOCK"
   assert_output "zkflock: cannot read $LOCK: system error (ZooKeeper error -1)"
-  end_through
+  close_proxy
 }
 
 @test "a quota that is used up: 78" {
