@@ -180,24 +180,24 @@ EOF
   nobody_vanished "$LOCK/s/leases"
 }
 
-# True if zkflock counts again behind its proof.
-counts_again() { [[ $(steps frames "$LOCK" | tr '\n' ' ') =~ "PROVE COUNT" ]]; }
-
 @test "--permits: zkflock sees another client's permit that was taken between its count and its proof" {
-  zkflock --permits 1 --lease 4 "$LOCK/s" true
+  # zkflock bears the proxy's silence for a sixth of the lease.
+  zkflock --permits 1 --lease 60 "$LOCK/s" true
   holds first --permits 1 "$LOCK/s"
+  LOCK=$LOCK/s/leases
   PROXY_OF="set" listen hold-request 1
-  background -v -z "$VIA" --session-timeout 20 --permits 1 "$LOCK/s" touch ran 2>log
+  background -z "$VIA" --session-timeout 20 --lock-delay 0 --permits 1 "${LOCK%/leases}" touch ran
   local waiter=$!
-  eventually contains log "waiting for a permit"
+  eventually asked_for COUNT
   touch first.go
   await_cut 10
   assert_equal "$cut" cut
-  coproc OTHER { exec zk "$ONE" contend "$LOCK/s/leases" _c_0123456789abcdef0123456789abcdef-lease- 1 3>&-; }
+  coproc OTHER { exec zk "$ONE" contend "$LOCK" _c_0123456789abcdef0123456789abcdef-lease- 1 3>&-; }
   local other=$OTHER_PID
   read -r -u "${OTHER[0]}" _
   let_pass
-  LOCK=$LOCK/s/leases eventually counts_again
+  counts_again() { [[ $(steps frames "$LOCK" | tr '\n' ' ') =~ "PROVE COUNT" ]]; }
+  eventually counts_again
   assert_not_exist ran
   eval "exec ${OTHER[1]}>&-"
   wait "$other"
@@ -206,8 +206,9 @@ counts_again() { [[ $(steps frames "$LOCK" | tr '\n' ' ') =~ "PROVE COUNT" ]]; }
 }
 
 @test "a contender whose znode was deleted before it read the count joins again" {
-  PROXY_OF="get" open_proxy hold-request 1
-  background -v -z "$VIA" --session-timeout 30 "$LOCK" touch ran 2>log
+  PROXY_OF="get" listen hold-request 1
+  # zkflock bears the proxy's silence for a sixth of that, until it knows the lock's lease.
+  background -v -z "$VIA" --session-timeout 40 --lease 120 "$LOCK" touch ran 2>log
   local late=$!
   await_cut 10
   assert_equal "$cut" cut
@@ -221,5 +222,7 @@ counts_again() { [[ $(steps frames "$LOCK" | tr '\n' ' ') =~ "PROVE COUNT" ]]; }
   touch next.go
   ends_with 0 "$late"
   assert_exist ran
+  # It was not for want of an answer that it joined again.
+  refute contains log "does not answer"
   close_proxy
 }

@@ -29,8 +29,10 @@ holds() {
 proofs() { steps frames "$LOCK" -t PROOF; }
 proven() { [ "$(proofs | grep -cv -e '-$')" -ge "$1" ]; } # proven N: true if N proofs were answered
 
-# last_proof: print when the last answered proof was sent.
-last_proof() { proofs | grep -v -e '-$' | tail -n 1 | cut -d' ' -f2; }
+# last_proof: print when the last answered proof was sent; a create and a mark are proofs as well.
+last_proof() {
+  steps frames "$LOCK" -t JOIN PROVE PROOF | grep -v -e '-$' | tail -n 1 | cut -d' ' -f2
+}
 
 last_beat() {
   tail -n 1 beats >last
@@ -120,8 +122,7 @@ dead_by() {
   listen late 1:0.8
   holds --session-timeout 7
   kill -STOP "$proxy_pid"
-  joined=$(steps frames "$LOCK" -t JOIN | cut -d' ' -f2)
-  dead_by $((joined + 6000))
+  dead_by $(($(last_proof) + 6000))
   ends_with 75 "$keeper"
   close_proxy
 }
@@ -137,8 +138,7 @@ dead_by() {
   touch first
   eventually test -s command
   kill -STOP "$proxy_pid"
-  proved=$(steps frames "$LOCK" -t PROVE | tail -n 1 | cut -d' ' -f2)
-  dead_by $((proved + 6000))
+  dead_by $(($(last_proof) + 6000))
   ends_with 75 "$keeper"
   close_proxy
 }

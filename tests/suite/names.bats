@@ -76,6 +76,18 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   close_proxy
 }
 
+@test "a holder that lost the answer to its watch sets it again" {
+  # The lease is so long that only the event can tell.
+  zkflock --lease 300 "$LOCK.long" true
+  PROXY_OF="get" listen reply 2
+  background -v -z "$VIA" "$LOCK.long" sh -c 'exec sleep 1000' 2>log
+  local holder=$!
+  LOCK=$LOCK.long eventually asked_for WATCH_OWN 2
+  zk "$ONE" delete "$LOCK.long/$(zk "$ONE" ls "$LOCK.long")"
+  ends_with 75 "$holder"
+  close_proxy
+}
+
 @test "a holder does not delete the znode that replaced its own" {
   for kind in "${KINDS[@]}"; do
     LOCK=/t/names/leaving/${kind// /}

@@ -85,6 +85,48 @@ teardown() {
   steps_are JOIN LIST WATCH LIST WATCH PROVE LEAVE CLOSE
 }
 
+@test "in the queue: zkflock looks again when its predecessor leaves while it sets its watch" {
+  hold "$LOCK" first
+  # JOIN and LIST read three times; the fourth is the one that watches.
+  PROXY_OF="get" listen hold-request 5
+  background -z "$VIA" "$LOCK" true
+  asker=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  touch first
+  wait "$holder"
+  let_pass
+  ends_with 0 "$asker"
+  steps_are JOIN LIST WATCH WATCH PROVE LEAVE CLOSE
+}
+
+@test "--permits: zkflock counts again when permits change hands while it sets its watch" {
+  LOCK=$LOCK/many
+  # zkflock bears the proxy's silence for a sixth of the lease.
+  zkflock --permits 1 --lease 60 "$LOCK" true
+  background --permits 1 "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done'
+  local holder=$!
+  eventually test -e held
+  LOCK=$LOCK/leases
+  # Each JOIN reads twice; the fifth read is the one behind the list that watches.
+  PROXY_OF="get" listen hold-request 5
+  background -z "$VIA" --lock-delay 0 --permits 1 "${LOCK%/leases}" true
+  asker=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  touch go
+  wait "$holder"
+  coproc OTHER { exec zk "$ONE" contend "$LOCK" _c_0123456789abcdef0123456789abcdef-lease- 1 3>&-; }
+  local other=$OTHER_PID
+  read -r -u "${OTHER[0]}" _
+  let_pass
+  eventually asked_for COUNT 2
+  eval "exec ${OTHER[1]}>&-"
+  wait "$other"
+  ends_with 0 "$asker"
+  steps_are ABOVE JOIN_BELOW COUNT COUNT COUNT PROVE LEAVE CLOSE
+}
+
 @test "behind a predecessor that stays long: zkflock verifies it by a write" {
   hold "$LOCK" first
   asks "$LOCK" true
@@ -143,6 +185,23 @@ vanish() { # vanish ARG...: let a holder crash
   PROXY_OF=create listen reply 1
   run -0 zkflock -z "$VIA" "$LOCK" echo ran
   steps_are JOIN FIND LIST PROVE LEAVE CLOSE
+}
+
+@test "a lock that others leave all the time: at last zkflock leaves whatever the version is" {
+  PROXY_OF=multi listen refuse 1-5:-103
+  run -0 zkflock -z "$VIA" "$LOCK" true
+  local again="READ_VERSION LEAVE"
+  # shellcheck disable=SC2086 # two steps
+  steps_are JOIN LEAVE $again $again $again $again READ_VERSION LEAVE_AT_LAST CLOSE
+}
+
+@test "a name without a GUID or without a record: zkflock leaves at the version that it read" {
+  zk "$ONE" create "$LOCK/bare"
+  LOCK=$LOCK/bare
+  PROXY_OF=multi listen refuse 2-7:-103
+  run -0 zkflock -z "$VIA" --lock-delay 0 --node-style plain:x- "$LOCK" true
+  run steps frames "$LOCK"
+  refute_line LEAVE_AT_LAST
 }
 
 @test "a name without a GUID: zkflock checks the owner with each proof and before it deletes" {
