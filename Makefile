@@ -50,6 +50,8 @@ pure_objects := $(addprefix $(BUILD)/,clock.o contender.o lease.o list_change.o 
 	log_line.o log_syslog.o lookup.o naming.o note.o recipe.o record.o revocation.o servers.o \
 	settings.o status_line.o text.o view.o xalloc.o)
 
+unit_objects := $(patsubst tests/unit/%.c,$(BUILD)/test-%.o,$(wildcard tests/unit/*.c))
+
 # Run in every recipe that needs more than a compiler; see tests/need.
 need = ./tests/need
 
@@ -69,8 +71,11 @@ $(BUILD)/flags: FORCE
 		echo '$(CC) $(subst ','\'',$(all_cppflags) $(all_cflags))' >$@
 .PHONY: FORCE
 
-$(BUILD)/unit: $(wildcard tests/unit/*.[ch]) $(pure_objects)
-	$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $(filter-out %.h,$^) $(JANSSON_LIB) -lpthread $(LDLIBS)
+$(BUILD)/unit: $(unit_objects) $(pure_objects)
+	$(CC) $(all_cflags) $(all_ldflags) -o $@ $^ $(JANSSON_LIB) -lpthread $(LDLIBS)
+
+$(BUILD)/test-%.o: tests/unit/%.c $(BUILD)/flags
+	$(CC) $(all_cppflags) $(all_cflags) -MMD -MP -c -o $@ $<
 
 $(BUILD)/bare: tests/bench/bare.c $(BUILD)/flags
 	$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $< -lzookeeper_mt -lpthread
