@@ -20,7 +20,7 @@ asks() {
 steps_are() {
   local steps
   steps=$(steps frames "$LOCK" ${BY:+"$BY"} |
-    grep -vx -e WATCH_OWN -e PROOF -e PROOF_CLAIMED | tr '\n' ' ')
+    grep -vx -e PROBE -e WATCH_OWN -e PROOF -e PROOF_CLAIMED | tr '\n' ' ')
   assert_equal "${steps% }" "$*"
 }
 
@@ -182,8 +182,14 @@ vanish() { # vanish ARG...: let a holder crash
 }
 
 @test "a lost answer to the create: zkflock lists behind a sync" {
-  PROXY_OF=create listen reply 1
-  run -0 zkflock -z "$VIA" "$LOCK" echo ran
+  PROXY_OF=create listen lose-reply 1
+  background -z "$VIA" "$LOCK" true
+  asker=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  eventually asked_for JOIN
+  let_pass
+  ends_with 0 "$asker"
   steps_are JOIN FIND LIST PROVE LEAVE CLOSE
 }
 
