@@ -161,13 +161,12 @@ dead_by() {
   close_proxy
 }
 
-@test "the guard repeats KILL for processes that start meanwhile" {
-  beating
-  # Each parent ends at once, so that /proc does not show where its child belongs.
+# A command that starts processes all the time.
+fleeing() {
   cat >fleeing <<'EOF'
 #!/bin/bash
 trap '' TERM
-echo $$ >command
+# Each parent ends at once, so that /proc does not show where its child belongs.
 flee() { trap '' TERM; for _ in $(seq 400); do (flee_on "$1" &) ; sleep 0.05; done; }
 flee_on() { sleep 0.02; (: >>fled; sleep 0.1); }
 export -f flee flee_on
@@ -176,10 +175,22 @@ setsid bash -c flee &
 until [ -e release ]; do sleep 0.05; done
 EOF
   chmod +x fleeing
-  background -v --lease 4 "$LOCK" ./fleeing 2>log
+  background -v --lease 4 --session-timeout 2 "$LOCK" ./fleeing 2>log
   keeper=$!
   eventually test -e fled
+}
+
+@test "the guard repeats KILL for processes that start meanwhile" {
+  fleeing
   zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
   ends_with 75 "$keeper"
   assert_file_contains log "nothing of ./fleeing is left, .* before the lease ended"
+}
+
+@test "the guard of a killed keeper repeats KILL as well" {
+  fleeing
+  kill -KILL "$keeper"
+  # Nothing is left of it when the next one starts.
+  run -0 zkflock -w 10 "$LOCK" true
+  assert_equal "$(marked_processes)" ""
 }
