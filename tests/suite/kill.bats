@@ -154,9 +154,11 @@ survives_pkill() {
   run -0 timeout 10 zkflock -n "$LOCK" true
 }
 
-@test "a process that cannot be killed is named when the lease has ended" {
-  # As sudo does: it becomes root's for good, and zkflock is not.
+# unkillable ARG...: zkflock ARG... as somebody whose command has started a process that becomes root's
+# for good, as sudo's does, and goes on until the file "release" exists.  Pids in $keeper and $pid.
+unkillable() {
   cat >become.c <<'END'
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 int main(void)
@@ -169,23 +171,41 @@ int main(void)
     return 0;
 }
 END
-  sed -i '1i #include <fcntl.h>' become.c
   place=$(mktemp -d)
   "${CC:-cc}" -O2 -o "$place/become" become.c
   cp "$ZKFLOCK_BUILD/zkflock" "$place"
   chmod 4755 "$place/become"
   chmod 777 "$place"
   cd "$place" || return 1
-  setsid setpriv --reuid 65534 --clear-groups ./zkflock -v --lease 4 "$LOCK" sh -c \
+  setsid setpriv --reuid 65534 --clear-groups ./zkflock -v "$@" "$LOCK" sh -c \
     './become & wait; wait' 2>"$BATS_TEST_TMPDIR/log" 3>&- 4>&- &
   keeper=$!
   eventually test -e became
   pid=$(pgrep -x become --session "$keeper")
+}
+
+@test "a process that cannot be killed is named when the lease has ended" {
+  unkillable --lease 4
   lose
   eventually contains "$BATS_TEST_TMPDIR/log" "process $pid (uid 0), which sh has started, cannot be killed: $LOCK may have its next holder now, at the same time"
   touch release
   ends_with 75 "$keeper"
   assert_equal "$(grep -c "cannot be killed" "$BATS_TEST_TMPDIR/log")" 1
   assert grep "nothing of sh is left, but only .* after the lease ended" "$BATS_TEST_TMPDIR/log"
+  rm -r "$place"
+}
+
+@test "a process that cannot be killed at once: the guard of a killed keeper waits for its end" {
+  unkillable --session-timeout 30
+  guard=$(children "$keeper" lock-guard)
+  kill -KILL "$keeper"
+  eventually in_state "$guard" S
+  refute gone "$pid"
+  refute gone "$guard"
+  touch release
+  eventually gone "$guard"
+  run -0 zkflock -v "$LOCK" echo ran
+  assert_output --partial ran
+  refute_output --partial vanished
   rm -r "$place"
 }
