@@ -60,8 +60,7 @@ class Lane:
                 except OSError:
                     pass
             time.sleep(0.1)
-        for name in ("one", "three"):
-            self.ensemble("stop", str(self.suite_dir / name))
+        self.end()
         self.start_servers()
 
     def end(self):
@@ -90,11 +89,11 @@ class Lane:
         bats = subprocess.Popen([*command, str(SUITES / f"{suite}.bats")], env=self.env,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.DEVNULL, start_new_session=True)
-        failed, running = None, test or "the first test"
+        failed = None
         rest = b""
         while failed is None:
             if not select.select([bats.stdout], [], [], PATIENCE)[0]:
-                failed = self.running() or running
+                failed = self.running() or test or "the first test"
                 break
             data = os.read(bats.stdout.fileno(), 65536)
             if not data:

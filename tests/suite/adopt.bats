@@ -55,14 +55,11 @@ judged() { # judged COMMAND ARG...: words of a command that ends with 99 where a
 
 @test "a permit holder writes the missing record even if others leave while it waits" {
   zk "$ONE" create "$LOCK/leases"
-  coproc OTHER { exec zk "$ONE" contend "$LOCK/leases" _c_0123456789abcdef0123456789abcdef-lease- 1 3>&-; }
-  other=$OTHER_PID
-  read -r -u "${OTHER[0]}" _
+  others "$LOCK/leases" _c_0123456789abcdef0123456789abcdef-lease- 1
   background -v --permits 2 "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done' 2>log
   holder=$!
   eventually contains log "earlier holders are not known"
-  eval "exec ${OTHER[1]}>&-"
-  wait "$other"
+  others_end
   PATIENCE=40 eventually test -e held
   run -0 zk "$ONE" get "$LOCK/leases"
   assert_output --regexp '^zkflock/1 base=[0-9]+ lease=15000ms permits=2$'

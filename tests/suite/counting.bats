@@ -75,7 +75,7 @@ nobody_vanished() {
   assert_equal "$cut" cut
   let_pass
   ends_with 0 "$(cat pid.a)"
-  assert_equal "$(vanished_in "$LOCK")" 0
+  nobody_vanished
   run -0 zkflock -v "$LOCK" true
   refute_output --partial "may run for"
   refute_output --partial "cannot be right"
@@ -192,15 +192,12 @@ EOF
   touch first.go
   await_cut 10
   assert_equal "$cut" cut
-  coproc OTHER { exec zk "$ONE" contend "$LOCK" _c_0123456789abcdef0123456789abcdef-lease- 1 3>&-; }
-  local other=$OTHER_PID
-  read -r -u "${OTHER[0]}" _
+  others "$LOCK" _c_0123456789abcdef0123456789abcdef-lease- 1
   let_pass
   counts_again() { [[ $(steps frames "$LOCK" | tr '\n' ' ') =~ "PROVE COUNT" ]]; }
   eventually counts_again
   assert_not_exist ran
-  eval "exec ${OTHER[1]}>&-"
-  wait "$other"
+  others_end
   ends_with 0 "$waiter"
   close_proxy
 }

@@ -2,20 +2,10 @@
 # last proof of life.
 
 load helper
+load beating
 
 # Delayed requests may keep the session alive.
 teardown() { common_teardown 10; }
-
-# A command that writes the time to "beats" while it runs and to "asked" when it gets TERM.
-beating() {
-  cat >beating <<'EOF'
-#!/bin/sh
-trap 'cat /proc/uptime >asked' TERM
-echo $$ >command
-until [ -e release ]; do cat /proc/uptime >>beats; sleep 0.02; done
-EOF
-  chmod +x beating
-}
 
 # holds ARG...: run that command under the lock, through the proxy; pids in $keeper and $guard.
 holds() {
@@ -28,22 +18,6 @@ holds() {
 
 proofs() { steps frames "$LOCK" -t PROOF; }
 proven() { [ "$(proofs | grep -cv -e '-$')" -ge "$1" ]; } # proven N: true if N proofs were answered
-
-# last_proof: print when the last answered proof was sent; a create and a mark are proofs as well.
-last_proof() {
-  steps frames "$LOCK" -t JOIN PROVE PROOF | grep -v -e '-$' | tail -n 1 | cut -d' ' -f2
-}
-
-last_beat() {
-  tail -n 1 beats >last
-  when last
-}
-
-# dead_by MS: fail if the command was alive after that time.
-dead_by() {
-  eventually gone "$(cat command)"
-  later_by 0 "$(last_beat)" "$1"
-}
 
 @test "a keeper that stops after several proofs: the guard kills before the lease ends" {
   listen
@@ -88,8 +62,7 @@ dead_by() {
   listen
   holds --lease 4 --session-timeout 5
   eventually proven 7
-  kill -STOP "$proxy_pid"
-  dead_by $(($(last_proof) + 4000))
+  dead_without_contact 4000
   ends_with 75 "$keeper"
   close_proxy
 }
@@ -111,8 +84,7 @@ dead_by() {
   listen late 4:0.8
   holds --session-timeout 7
   eventually proven 3
-  kill -STOP "$proxy_pid"
-  dead_by $(($(last_proof) + 6000))
+  dead_without_contact 6000
   ends_with 75 "$keeper"
   close_proxy
 }
@@ -121,8 +93,7 @@ dead_by() {
   zkflock --lease 6 "$LOCK" true
   listen late 1:0.8
   holds --session-timeout 7
-  kill -STOP "$proxy_pid"
-  dead_by $(($(last_proof) + 6000))
+  dead_without_contact 6000
   ends_with 75 "$keeper"
   close_proxy
 }
@@ -137,8 +108,7 @@ dead_by() {
   eventually contains log "waiting for"
   touch first
   eventually test -s command
-  kill -STOP "$proxy_pid"
-  dead_by $(($(last_proof) + 6000))
+  dead_without_contact 6000
   ends_with 75 "$keeper"
   close_proxy
 }

@@ -124,6 +124,18 @@ wait_in_line() {
   eventually contains "$log" "waiting for"
 }
 
+# Contenders of other clients; until `others_end`.
+others() { # others PATH PREFIX N [DATA]
+  coproc OTHERS { exec zk "$ONE" contend "$@" 3>&-; }
+  others_pid=$OTHERS_PID
+  read -r -u "${OTHERS[0]}" _
+}
+
+others_end() {
+  eval "exec ${OTHERS[1]}>&-"
+  wait "$others_pid"
+}
+
 # children PID NAME: those of that process with that name.
 children() { pgrep -P "$1" -x "$2" || true; }
 

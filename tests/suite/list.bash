@@ -32,17 +32,5 @@ end_all_but_watch() {
 
 no_contenders() { [ -z "$(zk "$ONE" leftovers 0)" ]; }
 
-# Contenders of other clients; until `others_end`.
-others() { # others PATH PREFIX N [DATA]
-  coproc OTHERS { exec zk "$ONE" contend "$@" 3>&-; }
-  others_pid=$OTHERS_PID
-  read -r -u "${OTHERS[0]}" _
-}
-
-others_end() {
-  eval "exec ${OTHERS[1]}>&-"
-  wait "$others_pid"
-}
-
 # row LOCK: the line of the table in $output, without its blanks.
 row() { printf '%s\n' "$output" | grep -- "^$1 " | tr -s ' '; }

@@ -2,6 +2,7 @@
 # zkflock never takes that one for its own.
 
 load helper
+load vanishing
 
 setup() {
   common_setup
@@ -21,6 +22,28 @@ take_over() {
 give_up() {
   eval "exec ${IMPOSTOR[1]}>&-"
   wait "$impostor"
+}
+
+# hold_replaced NAME KIND LEASE COMMAND: hold a lock of that name and lease for a command that makes the
+# file "held", through a proxy that passes no events; replace its znode, $node, by another session's.
+hold_replaced() {
+  LOCK=/t/names/$1/${2// /}
+  zkflock --lease "$3" "$LOCK" true
+  listen deaf 1
+  # shellcheck disable=SC2086 # two words
+  background -v -z "$VIA" $2 "$LOCK" sh -c "touch held; $4" 2>log
+  holder=$!
+  eventually test -e held
+  node=$(zk "$ONE" ls "$LOCK")
+  take_over
+}
+
+# end_replaced: fail unless the other session's znode is there still; make room for the next holder.
+end_replaced() {
+  still_there "$node"
+  give_up
+  close_proxy
+  rm held
 }
 
 still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
@@ -46,22 +69,10 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
 
 @test "a holder whose znode is replaced loses the lock at its next proof, without an event" {
   for kind in "${KINDS[@]}"; do
-    LOCK=/t/names/deaf/${kind// /}
-    zkflock --lease 6 "$LOCK" true
-    open_proxy deaf 1
-    # shellcheck disable=SC2086 # two words
-    background -v -z "$VIA" $kind "$LOCK" sh -c 'touch held; exec sleep 1000' 2>log
-    local holder=$!
-    eventually test -e held
-    local node
-    node=$(zk "$ONE" ls "$LOCK")
-    take_over
+    hold_replaced deaf "$kind" 6 'exec sleep 1000'
     ends_with 75 "$holder"
     assert_file_contains log "the znode $LOCK/$node was deleted by somebody"
-    still_there "$node"
-    give_up
-    close_proxy
-    rm held
+    end_replaced
   done
 }
 
@@ -90,44 +101,22 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
 
 @test "a holder does not delete the znode that replaced its own" {
   for kind in "${KINDS[@]}"; do
-    LOCK=/t/names/leaving/${kind// /}
     # The lease is so long that no proof is due.
-    zkflock --lease 300 "$LOCK" true
-    open_proxy deaf 1
-    # shellcheck disable=SC2086 # two words
-    background -v -z "$VIA" $kind "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done'
-    local holder=$!
-    eventually test -e held
-    local node
-    node=$(zk "$ONE" ls "$LOCK")
-    take_over
+    hold_replaced leaving "$kind" 300 'until [ -e go ]; do sleep 0.02; done'
     touch go
     ends_with 0 "$holder"
-    still_there "$node"
-    give_up
-    close_proxy
-    rm held go
+    end_replaced
+    rm go
   done
 }
 
 @test "the guard of a killed keeper does not delete the znode that replaced the keeper's" {
   for kind in "${KINDS[@]}"; do
-    LOCK=/t/names/killed/${kind// /}
-    zkflock --lease 300 "$LOCK" true
-    listen deaf 1
-    # shellcheck disable=SC2086 # two words
-    background -v -z "$VIA" $kind "$LOCK" sh -c 'touch held; exec sleep 1000'
-    local holder=$!
-    eventually test -e held
-    local node
-    node=$(zk "$ONE" ls "$LOCK")
-    take_over
+    hold_replaced killed "$kind" 300 'exec sleep 1000'
     kill -KILL "$holder"
     eventually asked_for CLOSE
-    still_there "$node"
-    give_up
-    close_proxy
-    rm held frames
+    end_replaced
+    rm frames
   done
 }
 
@@ -151,11 +140,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
 }
 
 @test "a contender whose znode is replaced while it waits for a vanished holder joins again" {
-  background --session-timeout 1 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
-  local crashing=$!
-  eventually test -e crashing
-  crash "$crashing"
-  zk "$ONE" await-count "$LOCK" 0
+  vanish "$LOCK"
   background -v --node-style plain:x- "$LOCK" touch ran 2>log
   local waiter=$! node
   eventually contains log "a contender vanished"

@@ -1,20 +1,10 @@
 # --remove: a lock that nobody uses is deleted, by the rule of the protocol.
 
 load helper
+load vanishing
 
 # Everything of the lock that is left, and of its note.
 left() { zk "$ONE" ls "${LOCK%/*}" | grep -x -e "${LOCK##*/}" -e "${LOCK##*/}\.once" || true; }
-
-short_lease() {
-  zk "$ONE" create "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
-}
-
-crash_a_holder() { # crash_a_holder ARG...
-  background --session-timeout 1 "$@" "$LOCK" sh -c 'touch crashing; exec sleep 1000'
-  local pid=$!
-  eventually test -e crashing
-  crash "$pid"
-}
 
 removal() { timeout 40 zkflock --remove "$@"; }
 
@@ -90,9 +80,8 @@ removal() { timeout 40 zkflock --remove "$@"; }
 }
 
 @test "--remove: while somebody who vanished may still run it is refused; -w waits a lease" {
-  short_lease
-  crash_a_holder
-  zk "$ONE" await-count "$LOCK" 0
+  short "$LOCK"
+  vanish "$LOCK"
   run -1 removal "$LOCK"
   assert_output "zkflock: $LOCK is not removed: a holder vanished, and its command may run for a lease, 4 s; -w 5 waits for that"
   run -1 removal -w 1 "$LOCK"
@@ -166,8 +155,7 @@ removal() { timeout 40 zkflock --remove "$@"; }
 
 @test "--remove: a permit whose holder vanished is waited for" {
   zkflock --lease 4 --permits 3 "$LOCK" true
-  crash_a_holder --permits 3
-  zk "$ONE" await-count "$LOCK/leases" 0
+  vanish "$LOCK" --permits 3
   run -1 removal "$LOCK"
   assert_output --partial "a holder vanished, and its command may run for a lease, 4 s"
   run -0 removal -w 30 "$LOCK"
@@ -176,9 +164,8 @@ removal() { timeout 40 zkflock --remove "$@"; }
 
 @test "--remove: a path that was used as a lock and as a semaphore" {
   # A lock whose holder vanished, and in it the znodes of a semaphore.
-  short_lease
-  crash_a_holder
-  zk "$ONE" await-count "$LOCK" 0
+  short "$LOCK"
+  vanish "$LOCK"
   zk "$ONE" create "$LOCK/leases"
   zk "$ONE" create "$LOCK/locks"
   run -78 zkflock "$LOCK" touch ran
@@ -192,9 +179,7 @@ removal() { timeout 40 zkflock --remove "$@"; }
   assert_equal "$(left)" ""
   # A semaphore of which a holder vanished, with the record of a lock.
   zkflock --lease 5 --permits 3 "$LOCK" true
-  rm crashing
-  crash_a_holder --permits 3
-  zk "$ONE" await-count "$LOCK/leases" 0
+  vanish "$LOCK" --permits 3
   zk "$ONE" set "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
   run -1 removal "$LOCK"
   assert_output --partial "its command may run for a lease, 5 s; -w 6 waits for that"
@@ -203,16 +188,13 @@ removal() { timeout 40 zkflock --remove "$@"; }
   # Somebody in the lock.
   zk "$ONE" create "$LOCK/leases"
   zk "$ONE" create "$LOCK/locks"
-  coproc OTHER { exec zk "$ONE" contend "$LOCK" lock- 1 3>&-; }
-  other_pid=$OTHER_PID
-  read -r -u "${OTHER[0]}" _
+  others "$LOCK" lock- 1
   run -1 removal "$LOCK"
   assert_output --partial "$LOCK is not removed: it is in use, by "
   run -1 removal -w 1 "$LOCK"
   assert_output --partial "$LOCK is not removed: it is in use, by "
   nothing_left_of "$LOCK/locks"
-  eval "exec ${OTHER[1]}>&-"
-  wait "$other_pid" || true
+  others_end
   # Nobody knows whether that one was a holder.
   run -0 removal -w 30 "$LOCK"
   assert_equal "$(left)" ""
@@ -223,11 +205,8 @@ removal() { timeout 40 zkflock --remove "$@"; }
 @test "--remove: a semaphore whose record is gone is waited for" {
   zk "$ONE" create "$LOCK/leases"
   zk "$ONE" create "$LOCK/locks" $'zkflock/1 base=0 lease=20000ms\n'
-  coproc OTHER { exec zk "$ONE" contend "$LOCK/leases" lock- 1 3>&-; }
-  other_pid=$OTHER_PID
-  read -r -u "${OTHER[0]}" _
-  eval "exec ${OTHER[1]}>&-"
-  wait "$other_pid" || true
+  others "$LOCK/leases" lock- 1
+  others_end
   # Those who take permits made the lock for that with the lease that they asked for.
   run -1 removal "$LOCK"
   assert_output "zkflock: $LOCK is not removed: it is not known who held it before, and its command may run for a lease, 20 s; -w 21 waits for that"

@@ -116,13 +116,10 @@ teardown() {
   assert_equal "$cut" cut
   touch go
   wait "$holder"
-  coproc OTHER { exec zk "$ONE" contend "$LOCK" _c_0123456789abcdef0123456789abcdef-lease- 1 3>&-; }
-  local other=$OTHER_PID
-  read -r -u "${OTHER[0]}" _
+  others "$LOCK" _c_0123456789abcdef0123456789abcdef-lease- 1
   let_pass
   eventually asked_for COUNT 2
-  eval "exec ${OTHER[1]}>&-"
-  wait "$other"
+  others_end
   ends_with 0 "$asker"
   steps_are ABOVE JOIN_BELOW COUNT COUNT COUNT PROVE LEAVE CLOSE
 }

@@ -82,17 +82,14 @@ holders_node() { echo "$1/$(zk "$ONE" ls "$1" | head -n 1)"; }
 }
 
 @test "READ on the contender before, to watch it" {
-  coproc OTHER { exec zk "$ONE" contend "$LOCK" lock- 1 3>&-; }
-  other_pid=$OTHER_PID
-  read -r -u "${OTHER[0]}" _
+  others "$LOCK" lock- 1
   node=$(holders_node "$LOCK")
   without r "$node"
   refused 77 "not permitted to watch $node: its ACL does not give this client READ" "$LOCK" touch ran
   steps_in 77 "not permitted to read $node: its ACL does not give this client READ" --break --yes "$LOCK"
   run -0 zkflock --list "$LOCK"
   assert_line --partial "(unknown: not permitted)"
-  eval "exec ${OTHER[1]}>&-"
-  wait "$other_pid" || true
+  others_end
 }
 
 @test "READ on the own znode, for the proofs of life" {

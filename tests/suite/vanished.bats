@@ -1,19 +1,7 @@
 # Holders that vanish without giving the lock back, and locks that others have made.
 
 load helper
-
-# A lock with a short lease; the record is what zkflock itself writes.
-short_lease() {
-  zk "$ONE" create "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
-}
-
-crash_a_holder() {
-  background --session-timeout 1 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
-  local pid=$!
-  eventually test -e crashing
-  crash "$pid"
-  zk "$ONE" await-count "$LOCK" 0
-}
+load vanishing
 
 # counts CREATED DEPARTED COUNTED: what the lock's Stat has to say.
 counts() {
@@ -22,8 +10,8 @@ counts() {
 }
 
 @test "after a crash the next holder waits the lease out, then counts the vanished one out" {
-  short_lease
-  crash_a_holder
+  short "$LOCK"
+  vanish "$LOCK"
   counts 1 1 0
   run -0 zkflock -v "$LOCK" echo ran
   assert_line --partial "a contender vanished; its command may run for"
@@ -35,18 +23,18 @@ counts() {
 }
 
 @test "-n and -w do not skip for ever after a crash: they wait for the vanished one" {
-  short_lease
-  crash_a_holder
+  short "$LOCK"
+  vanish "$LOCK"
   run -0 zkflock -n "$LOCK" echo ran
   assert_output ran
-  crash_a_holder
+  vanish "$LOCK"
   run -0 zkflock -w 0.1 "$LOCK" echo ran
   assert_output ran
 }
 
 @test "a fleet of -n jobs does not skip for ever after a crash" {
-  short_lease
-  crash_a_holder
+  short "$LOCK"
+  vanish "$LOCK"
   # Each comes back every half a second and gives up when it finds another one there.
   for _ in 1 2 3 4; do
     (until [ -e ran ]; do
@@ -60,7 +48,7 @@ counts() {
 }
 
 @test "a waiter that finds its predecessor vanished waits too" {
-  short_lease
+  short "$LOCK"
   background --session-timeout 1 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
   crashing=$!
   eventually test -e crashing
@@ -72,7 +60,7 @@ counts() {
 }
 
 @test "TERM while waiting for a vanished one leaves the queue" {
-  crash_a_holder
+  vanish "$LOCK"
   background -v "$LOCK" touch ran 2>log
   eventually contains log "a contender vanished"
   kill -TERM $!
@@ -93,7 +81,7 @@ counts() {
 }
 
 @test "without WRITE on the lock's znode it works, uncounted and with a warning" {
-  short_lease
+  short "$LOCK"
   zk "$ONE" deny "$LOCK" rcda
   run -0 zkflock "$LOCK" echo ran
   assert_line ran
@@ -105,7 +93,7 @@ counts() {
 }
 
 @test "without DELETE on the lock's znode it goes with the session, which is told" {
-  short_lease
+  short "$LOCK"
   zk "$ONE" deny "$LOCK" rwca
   run -0 zkflock "$LOCK" echo ran
   assert_line --index 0 ran
@@ -117,7 +105,7 @@ counts() {
 }
 
 @test "without DELETE on the lock's znode the guard of a killed keeper tries once and tells once" {
-  short_lease
+  short "$LOCK"
   zk "$ONE" deny "$LOCK" rwca
   background "$LOCK" sh -c 'touch held; exec sleep 1000' 2>log
   eventually test -e held
@@ -128,13 +116,13 @@ counts() {
 }
 
 @test "the lease of the lock's record is the one that counts, and is told of" {
-  short_lease
+  short "$LOCK"
   run -0 zkflock --lease 30 "$LOCK" true
   assert_line "zkflock: warning: $LOCK has a lease of 4 s, which is used here instead of what --lease says"
 }
 
 @test "a count that cannot be right is waited for and told of" {
-  short_lease
+  short "$LOCK"
   zk "$ONE" set "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
   run -0 zkflock "$LOCK" echo ran
   assert_line "zkflock: warning: the departure count of $LOCK cannot be right: has somebody written to it? The next holder sets it right, after a wait of 4 s"
@@ -142,7 +130,7 @@ counts() {
 }
 
 @test "a count that cannot be right hides nobody who vanishes then" {
-  short_lease
+  short "$LOCK"
   zk "$ONE" set "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
   open_proxy
   background -z "$VIA" --session-timeout 2 "$LOCK" flock -n -E 99 judge sh -c 'touch held; exec sleep 1000'

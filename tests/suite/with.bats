@@ -1,6 +1,7 @@
 # Several locks at once.
 
 load helper
+load beating
 
 # Delayed requests may keep the session alive.
 teardown() { common_teardown 10; }
@@ -95,22 +96,18 @@ missing() {
 
 @test "--with: the lease runs from the oldest of the proofs" {
   for lock in a b; do zk "$ONE" create "$LOCK/$lock" $'zkflock/1 base=0 lease=6000ms\n'; done
-  hold "$LOCK/b" release
+  hold "$LOCK/b" first
   listen
-  background -v -z "$VIA" --session-timeout 7 --with "$LOCK/b" "$LOCK/a" \
-    sh -c 'trap "" TERM; echo $$ >command; while cat /proc/uptime >>beats; do sleep 0.02; done' 2>log
+  beating
+  background -v -z "$VIA" --session-timeout 7 --with "$LOCK/b" "$LOCK/a" ./beating 2>log
   local set=$!
   eventually contains log "waiting for $LOCK/b"
   # zkflock takes the locks in the order of their names.  When it acquires b, its proof of a is
   # almost as old as it may be.
   sleep 0.6
-  touch release
+  touch first
   eventually test -s command
-  kill -STOP "$proxy_pid"
-  proven=$(steps frames "$LOCK/a" -t JOIN PROOF | grep -v -e '-$' | tail -n 1 | cut -d' ' -f2)
-  PATIENCE=30 eventually gone "$(cat command)"
-  tail -n 1 beats >last
-  later_by 0 "$(when last)" $((proven + 6000))
+  LOCK=$LOCK/a dead_without_contact 6000
   ends_with 75 "$set"
   wait "$holder"
   close_proxy
