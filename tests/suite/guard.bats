@@ -50,9 +50,13 @@ proven() { [ "$(proofs | grep -cv -e '-$')" -ge "$1" ]; } # proven N: true if N 
   holds --lease 4 --session-timeout 5
   eventually proven 7
   background -v "$LOCK" sh -c 'cat /proc/uptime >next' 2>next.log
+  next=$!
   eventually contains next.log "waiting for"
+  # What the guard has read before must not hide the keeper's end.
+  kill -STOP "$(cat command)"
+  kill -CONT "$(cat command)"
   kill -KILL "$keeper"
-  ends_with 0 $!
+  ends_with 0 "$next"
   dead_by "$(when next)"
   refute grep -q vanished next.log
   close_proxy
@@ -113,6 +117,8 @@ proven() { [ "$(proofs | grep -cv -e '-$')" -ge "$1" ]; } # proven N: true if N 
   close_proxy
 }
 
+waited_for() { [ ! -e "/proc/$command" ]; } # also if it is no zombie any more
+
 @test "all processes frozen past the lease: 75, though the command then ends by itself with 0" {
   listen
   holds --lease 4 --session-timeout 5
@@ -126,6 +132,7 @@ proven() { [ "$(proofs | grep -cv -e '-$')" -ge "$1" ]; } # proven N: true if N 
   kill -CONT "$command"
   eventually gone "$command"
   kill -CONT "$guard"
+  eventually waited_for
   kill -CONT "$keeper"
   ends_with 75 "$keeper"
   close_proxy
@@ -163,4 +170,40 @@ EOF
   # Nothing is left of it when the next one starts.
   run -0 zkflock -w 10 "$LOCK" true
   assert_equal "$(marked_processes)" ""
+}
+
+# left_behind: a command has ended and left a process; zkflock gives the lock back to a server that
+# does not answer; pids in $keeper and $guard.
+left_behind() {
+  open_proxy
+  background -v -z "$VIA" --lease 4 --session-timeout 5 "$LOCK" sh -c '
+    (until [ -e end ]; do sleep 0.02; done) &
+    echo $! >left
+    echo $$ >command
+    until [ -e release ]; do sleep 0.02; done' 2>log
+  keeper=$!
+  eventually test -s command
+  guard=$(children "$keeper" lock-guard)
+  kill -STOP "$proxy_pid"
+  touch release
+}
+
+@test "what the command has left behind lives on, though the lease ends while zkflock gives the lock back" {
+  left_behind
+  ends_with 0 "$keeper"
+  refute gone "$(cat left)"
+  touch end
+  close_proxy
+}
+
+@test "what the command has left behind lives on, though the keeper is killed while it gives the lock back" {
+  left_behind
+  command=$(cat command)
+  eventually waited_for
+  kill -KILL "$keeper"
+  kill -CONT "$proxy_pid"
+  eventually gone "$guard"
+  refute gone "$(cat left)"
+  touch end
+  close_proxy
 }

@@ -95,7 +95,14 @@ alive"
   export LOCK
   script bash <<'EOF'
 zkflock --hold --lease 4 --on-lost term "$LOCK" 2>log
-(trap '' TERM; touch stubborn; until [ -e end ]; do sleep 0.02; done) &
+(
+  trap '' TERM
+  touch stubborn
+  until [ -e lost ]; do sleep 0.02; done
+  sleep 1.5 # zkflock looks for what is left every 0.5 s
+  touch alive
+  until [ -e end ]; do sleep 0.02; done
+) &
 until [ -e stubborn ]; do sleep 0.02; done
 touch held
 exec sleep 1000
@@ -104,9 +111,11 @@ EOF
   keeper=$(keeper_of_hold)
   zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
   ends_with 143 "$script"
+  touch lost
+  eventually test -e alive
   assert [ -d "/proc/$keeper" ]
   touch end
-  eventually contains log "lost $LOCK: "
+  eventually contains log "process $script was ended by SIGTERM"
   eventually gone "$keeper"
 }
 
@@ -150,4 +159,24 @@ EOF
   kill -KILL "$(keeper_of_hold)"
   ends_with 137 "$script"
   eventually is_free "$LOCK"
+}
+
+@test "--hold: kill -9 of what waits for the lock leaves the script alone" {
+  export LOCK
+  hold "$LOCK" other
+  script bash <<'EOF'
+zkflock --hold -v "$LOCK" 2>log
+echo $? >status
+until [ -e end ]; do sleep 0.02; done
+EOF
+  eventually contains log "waiting for"
+  keeper=$(children "$(keeper_of_hold)" zkflock)
+  guard=$(children "$keeper" lock-guard)
+  kill -KILL "$keeper"
+  eventually gone "$guard"
+  eventually test -s status
+  assert_equal "$(cat status)" 70
+  touch end other
+  ends_with 0 "$script"
+  ends_with 0 "$holder"
 }

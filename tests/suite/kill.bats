@@ -155,7 +155,8 @@ survives_pkill() {
 }
 
 # unkillable ARG...: zkflock ARG... as somebody whose command has started a process that becomes root's
-# for good, as sudo's does, and goes on until the file "release" exists.  Pids in $keeper and $pid.
+# for good, as sudo's does, and goes on until the file "release" exists; and below that one another,
+# which stays theirs.  Pids in $keeper, $pid and $below.
 unkillable() {
   cat >become.c <<'END'
 #include <fcntl.h>
@@ -164,6 +165,11 @@ unkillable() {
 int main(void)
 {
     signal(SIGTERM, SIG_IGN);
+    if (fork() == 0) {
+        while (setresuid(getuid(), getuid(), getuid()) == 0)
+            usleep(1000000);
+        return 1;
+    }
     if (setuid(0) < 0 || creat("became", 0600) < 0)
         return 1;
     while (access("release", F_OK) < 0)
@@ -181,13 +187,15 @@ END
     './become & wait; wait' 2>"$BATS_TEST_TMPDIR/log" 3>&- 4>&- &
   keeper=$!
   eventually test -e became
-  pid=$(pgrep -x become --session "$keeper")
+  pid=$(pgrep -x become --session "$keeper" --uid 0)
+  below=$(children "$pid" become)
 }
 
 @test "a process that cannot be killed is named when the lease has ended" {
   unkillable --lease 4
   lose
   eventually contains "$BATS_TEST_TMPDIR/log" "process $pid (uid 0), which sh has started, cannot be killed: $LOCK may have its next holder now, at the same time"
+  assert gone "$below"
   touch release
   ends_with 75 "$keeper"
   assert_equal "$(grep -c "cannot be killed" "$BATS_TEST_TMPDIR/log")" 1

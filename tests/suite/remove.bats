@@ -277,3 +277,17 @@ removal() { timeout 40 zkflock --remove "$@"; }
   done
   assert [ "$number" -gt 8 ]
 }
+
+@test "--remove: a note that changes meanwhile is read again, and removed" {
+  zkflock --once-per 1h "$LOCK" true
+  PROXY_OF="multi" listen hold-request 1
+  background -z "$VIA" --remove "$LOCK" 2>log
+  remover=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  zk "$ONE" set "$LOCK.once" "$(zk "$ONE" get "$LOCK.once")"$'\n'
+  let_pass
+  ends_with 0 "$remover"
+  assert_equal "$(left)" ""
+  close_proxy
+}

@@ -67,6 +67,8 @@ static void test_faults(void)
     CHECK("grace", lease_fault(MS(15000), MS(8000), LEASE_OWN_DELAY, fault) &&
                        strstr(fault, "a --kill-after of 7.9 s would do, or a --lease of 15.5 s"));
     CHECK("7.9", !lease_fault(MS(15000), MS(7900), LEASE_OWN_DELAY, fault));
+    CHECK("most", lease_fault(MS(15020), MS(9000), LEASE_OWN_DELAY, fault) &&
+                      strstr(fault, "a --kill-after of 8 s would do"));
     CHECK("15.5", !lease_fault(MS(15500), MS(8000), LEASE_OWN_DELAY, fault));
     CHECK("short, but for its grace", lease_fault(MS(3500), MS(2000), LEASE_OWN_DELAY, fault) &&
                                           strstr(fault, "with --kill-after 2 s a lease of 3.5 s"));
