@@ -33,13 +33,13 @@ proven() { [ "$(proofs | grep -cv -e '-$')" -ge "$1" ]; } # proven N: true if N 
 
 @test "a keeper that stops after several proofs: the command gets its whole --kill-after" {
   listen
-  holds --lease 6 --kill-after 2 --session-timeout 7
+  holds --lease 8 --kill-after 3 --session-timeout 9
   eventually proven 7
   kill -STOP "$keeper"
-  dead_by $(($(last_proof) + 6000))
-  # A busy machine may use up half of it.
+  dead_by $(($(last_proof) + 8000))
+  # A busy machine may use up some of it.
   later_by 1000 "$(when asked)" "$(last_beat)"
-  later_by 3000 "$(last_proof)" "$(when asked)"
+  later_by 4000 "$(last_proof)" "$(when asked)"
   kill -CONT "$keeper"
   ends_with 75 "$keeper"
   close_proxy

@@ -87,6 +87,23 @@ END
   assert_exist one.below.told
 }
 
+@test "where /proc has gone, the command itself is signalled and killed all the same" {
+  for ignored in TERM USR1; do
+    setsid unshare --mount --propagation private zkflock -v --lease 4 "$LOCK" sh -c \
+      "trap '' $ignored; echo \$\$ >command; exec sleep 1000" 2>log 3>&- 4>&- &
+    keeper=$!
+    eventually test -s command
+    nsenter --target "$keeper" --mount umount --lazy /proc
+    lose
+    ends_with 75 "$keeper"
+    assert gone "$(cat command)"
+    mv log "log.$ignored"
+    rm command
+  done
+  assert_file_contains log.TERM "sh was sent SIGTERM, then killed"
+  assert_file_contains log.USR1 "sh was ended by SIGTERM"
+}
+
 @test "12,000 processes are killed within the margin of the default lease" {
   "${CC:-cc}" -O2 -o crowd-command "$TESTS_DIR/tools/crowd.c"
   background -v "$LOCK" ./crowd-command 12000 2>log
