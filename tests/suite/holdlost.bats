@@ -180,3 +180,22 @@ EOF
   ends_with 0 "$script"
   ends_with 0 "$holder"
 }
+
+@test "--hold: a script that has given the lock back is spared when what uses it still is ended" {
+  export LOCK
+  script bash <<'EOF'
+eval "$(zkflock --hold --lease 4 --for $$ --export "$LOCK")"
+setsid zkflock "$LOCK" sh -c 'echo $$ >inner; exec sleep 1000' &
+until [ -s inner ]; do sleep 0.02; done
+zkflock --unlock "$LOCK" 2>unlocked
+touch told
+until [ -e end ]; do sleep 0.02; done
+EOF
+  eventually test -e told
+  kill -KILL "$(keeper_of_hold)"
+  eventually gone "$(cat inner)"
+  eventually is_free "$LOCK"
+  refute gone "$script"
+  touch end
+  ends_with 0 "$script"
+}
