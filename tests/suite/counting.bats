@@ -66,12 +66,12 @@ nobody_vanished() {
   vanish "$LOCK"
   # The server gets the first one's square behind the second one's.
   PROXY_OF=multi open_proxy hold-request 1
-  follows a -z "$VIA" --session-timeout 20 --shared "$LOCK"
+  follows a -z "$VIA" --session-timeout 40 --shared "$LOCK"
   settles a
   follows b --shared "$LOCK"
   settles b
   ends_with 0 "$(cat pid.b)"
-  await_cut 10
+  await_cut 20
   assert_equal "$cut" cut
   let_pass
   ends_with 0 "$(cat pid.a)"
@@ -132,11 +132,11 @@ two_permits() {
   two_permits
   vanish "$LOCK/s" --permits 2
   PROXY_OF=multi open_proxy lose-reply 1
-  background -v -z "$VIA" --session-timeout 20 --permits 2 "$LOCK/s" \
+  background -v -z "$VIA" --session-timeout 40 --permits 2 "$LOCK/s" \
     sh -c 'touch a.held; until [ -e a.go ]; do sleep 0.02; done' 2>log.a
   local a=$!
   settles a
-  await_cut 10
+  await_cut 20
   assert_equal "$cut" cut
   crashes b
   let_pass
@@ -182,15 +182,15 @@ EOF
 
 @test "--permits: zkflock sees another client's permit that was taken between its count and its proof" {
   # zkflock bears the proxy's silence for a sixth of the lease.
-  zkflock --permits 1 --lease 60 "$LOCK/s" true
+  zkflock --permits 1 --lease 120 "$LOCK/s" true
   holds first --permits 1 "$LOCK/s"
   LOCK=$LOCK/s/leases
   PROXY_OF="set" listen hold-request 1
-  background -z "$VIA" --session-timeout 20 --lock-delay 0 --permits 1 "${LOCK%/leases}" touch ran
+  background -z "$VIA" --session-timeout 40 --lock-delay 0 --permits 1 "${LOCK%/leases}" touch ran
   local waiter=$!
   eventually asked_for COUNT
   touch first.go
-  await_cut 10
+  await_cut 20
   assert_equal "$cut" cut
   others "$LOCK" _c_0123456789abcdef0123456789abcdef-lease- 1
   let_pass
@@ -207,7 +207,7 @@ EOF
   # zkflock bears the proxy's silence for a sixth of that, until it knows the lock's lease.
   background -v -z "$VIA" --session-timeout 40 --lease 120 "$LOCK" touch ran 2>log
   local late=$!
-  await_cut 10
+  await_cut 20
   assert_equal "$cut" cut
   zk "$ONE" await-count "$LOCK" 1
   zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"

@@ -159,7 +159,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   PROXY_OF=create open_proxy lose-reply 1
   background -v --unfair -z "$VIA" "$LOCK" touch ran 2>log
   local waiter=$!
-  await_cut 10
+  await_cut 20
   assert_equal "$cut" cut
   take_over
   let_pass

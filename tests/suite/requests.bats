@@ -103,7 +103,7 @@ teardown() {
 @test "--permits: zkflock counts again when permits change hands while it sets its watch" {
   LOCK=$LOCK/many
   # zkflock bears the proxy's silence for a sixth of the lease.
-  zkflock --permits 1 --lease 60 "$LOCK" true
+  zkflock --permits 1 --lease 120 "$LOCK" true
   background --permits 1 "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done'
   local holder=$!
   eventually test -e held

@@ -115,7 +115,7 @@ load vanishing
   zk "$ONE" create "$LOCK" $'zkflock/1 base=0 lease=6000ms\n'
   vanish "$LOCK"
   listen late 1:0.6
-  follows late -z "$VIA" --session-timeout 20 "$LOCK"
+  follows late -z "$VIA" --session-timeout 40 "$LOCK"
   ends_with 0 "$(cat pid.late)"
   tells late 6
   # JOIN brought the count; zkflock sends PROVE a lease later.
