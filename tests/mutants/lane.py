@@ -9,7 +9,6 @@ import subprocess
 import time
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
-SUITES = PROJECT / "tests" / "suite"
 # Seconds without a result from a test: it hangs, which notices too.
 PATIENCE = 120
 
@@ -19,9 +18,8 @@ class Lane:
         self.root = directory / "root"
         self.suite_dir = directory / "suite"
         self.suite_dir.mkdir(parents=True)
-        for part in ("src", "tests/unit", "man"):
-            shutil.copytree(PROJECT / part, self.root / part)
-        shutil.copy2(PROJECT / "Makefile", self.root)
+        # With the tests: whoever edits one meanwhile would make it notice every mistake.
+        shutil.copytree(PROJECT, self.root, ignore=shutil.ignore_patterns(".git", "build"))
         self.build_dir = self.root / "build"
         shutil.copytree(build, self.build_dir, ignore=shutil.ignore_patterns("lint-*", "sanitize"))
         self.env = dict(os.environ, SUITE_DIR=str(self.suite_dir), ZKFLOCK_BUILD=str(self.build_dir))
@@ -31,7 +29,7 @@ class Lane:
     # ---- servers ----
 
     def ensemble(self, *args):
-        subprocess.run([PROJECT / "tests/ensemble", *args], check=True, stdout=subprocess.DEVNULL,
+        subprocess.run([self.root / "tests/ensemble", *args], check=True, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
 
     def start_servers(self):
@@ -97,7 +95,7 @@ class Lane:
         command = ["env", "--default-signal", "bats", "--tap"]
         if test:
             command += ["-f", "^" + re.sub(r"([\\.\[\]{}()*+?^$|])", r"\\\1", test) + "$"]
-        bats = subprocess.Popen([*command, str(SUITES / f"{suite}.bats")], env=self.env,
+        bats = subprocess.Popen([*command, str(self.root / "tests" / "suite" / f"{suite}.bats")], env=self.env,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.DEVNULL, start_new_session=True)
         failed = None

@@ -82,7 +82,7 @@ def place(mistake, root):
     found = {}
     for file in sorted(pathlib.Path(root, "src").rglob("*.[ch]")):
         spans = source.find(file.read_text(), mistake.function, mistake.before)
-        if len(spans) == 1 or len(spans) >= mistake.nth > 0:
+        if len(spans) == 1 and mistake.nth <= 1 or len(spans) >= mistake.nth > 0:
             found[file] = spans[max(mistake.nth - 1, 0)]
     files = [file for file in found if file.name == mistake.file] or list(found)
     if len(files) != 1:
