@@ -119,6 +119,8 @@ EOF
   wait "$holder"
   run -0 inside -z "$THREE" "$LOCK.a" zkflock -v -z "$ONE" "$LOCK.a" true
   assert_output --partial "holding"
+  run -0 inside "$LOCK.a" zkflock "$LOCK.b" sh -c 'echo "$ZKFLOCK_LOCK"'
+  assert_output "$LOCK.b"
   # Around them both is used.
   run -0 inside "$LOCK.a" zkflock "$LOCK.b" zkflock --with "$LOCK.a" "$LOCK.b" echo ran
   assert_output ran
@@ -288,7 +290,8 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
 }
 
 @test "re-entry: what is left behind lives on when nobody uses the lock, though it cannot be given back" {
-  holder_cut_off 'zkflock "$0" true; sleep 1000 & echo $! >left' --lease 4 --session-timeout 2
+  # A process that a zkflock inside has left behind does not use the lock.
+  holder_cut_off 'zkflock "$0" sh -c "sleep 1000 & echo \$! >left"' --lease 4 --session-timeout 2
   ends_with 0 "$holder"
   assert_file_contains log "could not be given back"
   refute gone "$(cat left)"
@@ -347,4 +350,37 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   kill -KILL "$(children "$holder" lock-guard)"
   ends_with 70 "$holder"
   assert gone "$(cat in)"
+}
+
+# shared_with_outsider ARG...: start a holder; its command ends when a zkflock that does not descend
+# from it uses the lock.  That one, which ignores TERM, ends when the file "end" exists.
+shared_with_outsider() {
+  background -v "$@" "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e in ]; do sleep 0.02; done' 2>log
+  holder=$!
+  eventually test -s held
+  ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'trap "touch told" TERM; touch in; until [ -e end ]; do sleep 0.02; done'
+  inner=$!
+}
+
+@test "re-entry: --on-lost term waits for a zkflock from outside that uses the lock" {
+  shared_with_outsider --on-lost term --lease 60
+  eventually contains log "still use $LOCK"
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  eventually test -e told
+  touch end
+  eventually gone "$holder"
+  ends_with 75 "$holder"
+  ends_with 0 "$inner"
+}
+
+@test "re-entry: --tree: the guard watches the lease while only a zkflock from outside uses the lock" {
+  shared_with_outsider --tree --lease 3.5
+  eventually contains log "still use $LOCK"
+  sleep 4 # longer than the lease
+  refute gone "$inner"
+  touch end
+  eventually gone "$holder"
+  ends_with 0 "$holder"
+  ends_with 0 "$inner"
+  nothing_left_of "$LOCK"
 }
