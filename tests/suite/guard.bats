@@ -45,6 +45,30 @@ proven() { [ "$(proofs | grep -cv -e '-$')" -ge "$1" ]; } # proven N: true if N 
   close_proxy
 }
 
+# due: print when the guard's timer expires, in ms of CLOCK_BOOTTIME.
+due() {
+  local seconds ns
+  read -r seconds ns < <(sed -n 's/^it_value: (\([0-9]*\), \([0-9]*\))$/\1 \2/p' "/proc/$guard/fdinfo/"*)
+  echo $(($(now) + seconds * 1000 + ns / 1000000))
+}
+
+@test "the first signal is due --kill-after and the margin before the lease ends, also after a suspend" {
+  listen
+  beating
+  # CLOCK_BOOTTIME is 1000 s ahead of CLOCK_MONOTONIC, as after a suspend.
+  setsid unshare -UrTf --boottime 1000 zkflock -z "$VIA" --lease 300 --kill-after 100 --session-timeout 40 \
+    "$LOCK" ./beating 3>&- 4>&- &
+  unshare=$!
+  eventually test -s command
+  guard=$(children "$(children "$unshare" zkflock)" lock-guard)
+  at=$(due)
+  later_by 170000 "$(last_proof)" "$at"
+  later_by 0 "$at" $(($(last_proof) + 185000))
+  touch release
+  ends_with 0 "$unshare"
+  close_proxy
+}
+
 @test "a keeper that is killed after several proofs: the command dies before the next one starts" {
   listen
   holds --lease 4 --session-timeout 5
@@ -117,6 +141,20 @@ proven() { [ "$(proofs | grep -cv -e '-$')" -ge "$1" ]; } # proven N: true if N 
   close_proxy
 }
 
+@test "a keeper is killed while the server is silent: the guard gives its place back when there is an answer" {
+  open_proxy
+  holds --session-timeout 40
+  kill -STOP "$proxy_pid"
+  kill -KILL "$keeper"
+  eventually gone "$(cat command)"
+  sleep 4 # the silence itself
+  kill -CONT "$proxy_pid"
+  eventually gone "$guard"
+  # One contender was created, and it counted itself out.
+  assert_regex "$(zk "$ONE" stat "$LOCK")" "^1 2 0 "
+  close_proxy
+}
+
 waited_for() { [ ! -e "/proc/$command" ]; } # also if it is no zombie any more
 
 @test "all processes frozen past the lease: 75, though the command then ends by itself with 0" {
@@ -172,15 +210,16 @@ EOF
   assert_equal "$(marked_processes)" ""
 }
 
-# left_behind: a command has ended and left a process; zkflock gives the lock back to a server that
-# does not answer; pids in $keeper and $guard.
+# left_behind: a command was ended by TERM and has left a process; zkflock gives the lock back to a
+# server that does not answer; pids in $keeper and $guard.
 left_behind() {
   open_proxy
   background -v -z "$VIA" --lease 4 --session-timeout 5 "$LOCK" sh -c '
     (until [ -e end ]; do sleep 0.02; done) &
     echo $! >left
     echo $$ >command
-    until [ -e release ]; do sleep 0.02; done' 2>log
+    until [ -e release ]; do sleep 0.02; done
+    kill -TERM $$' 2>log
   keeper=$!
   eventually test -s command
   guard=$(children "$keeper" lock-guard)
@@ -190,7 +229,7 @@ left_behind() {
 
 @test "what the command has left behind lives on, though the lease ends while zkflock gives the lock back" {
   left_behind
-  ends_with 0 "$keeper"
+  ends_with 143 "$keeper"
   refute gone "$(cat left)"
   touch end
   close_proxy
