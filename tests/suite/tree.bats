@@ -41,13 +41,27 @@ readonly DAEMON='setsid sh -c "echo \$\$ >daemon; until [ -e release ]; do sleep
 }
 
 @test "--tree: a lock that is lost ends what is left, 75" {
-  background --tree --lease 4 "$LOCK" sh -c "$DAEMON" 2>log
+  background -v --tree --lease 60 "$LOCK" sh -c "$DAEMON" 2>log
   outer=$!
-  eventually test -s daemon
+  eventually contains log "still runs"
   zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  eventually gone "$(cat daemon)" # long before the lease ends
   ends_with 75 "$outer"
   assert grep "lost $LOCK" log
   assert gone "$(cat daemon)"
+}
+
+@test "--tree: the guard ends what the command left when the lease ends, though the keeper is stopped" {
+  background -v --tree --lease 4 --session-timeout 40 "$LOCK" sh -c "until [ -e go ]; do sleep 0.02; done; $DAEMON" 2>log
+  outer=$!
+  eventually contains log holding
+  kill -STOP "$outer"
+  touch go
+  eventually test -s daemon
+  eventually gone "$(cat daemon)"
+  kill -CONT "$outer"
+  ends_with 75 "$outer"
+  assert_file_contains log "nothing of sh is left, .* before the lease ended"
 }
 
 @test "--tree: TERM reaches what is left when the command has ended" {
@@ -62,6 +76,20 @@ readonly DAEMON='setsid sh -c "echo \$\$ >daemon; until [ -e release ]; do sleep
 @test "--tree: a command that leaves nothing ends as ever, and nothing is said" {
   run -0 zkflock -v --tree "$LOCK" true
   refute_output --partial "still runs"
+}
+
+@test "--tree: a keeper that reads each report at once does not say that something still runs" {
+  background -v --tree "$LOCK" sh -c 'until [ -e go ]; do sleep 0.02; done' 2>log
+  outer=$!
+  eventually contains log holding
+  # On one CPU, the keeper runs as soon as the guard has sent it a report.
+  cpu=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$outer/status")
+  taskset -cp "$cpu" "$outer"
+  taskset -cp "$cpu" "$(children "$outer" lock-guard)"
+  chrt --fifo -p 1 "$outer" || renice -n -20 "$outer" || true
+  touch go
+  ends_with 0 "$outer"
+  refute grep "still runs" log
 }
 
 @test "--tree: a terminal's Ctrl-C is for what is left, too, when the command has ended" {
