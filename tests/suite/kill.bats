@@ -104,6 +104,39 @@ END
   assert_file_contains log.USR1 "sh was ended by SIGTERM"
 }
 
+@test "a guard without a free descriptor signals all descendants" {
+  echo 'trap "touch told; exit" TERM; echo >ready; while :; do sleep 0.02; done' >below
+  background --lease 60 --kill-after 5 "$LOCK" sh -c 'sh below & wait' 2>log
+  keeper=$!
+  eventually test -s ready
+  guard=$(children "$keeper" lock-guard)
+  free=0
+  while [ -e "/proc/$guard/fd/$free" ]; do free=$((free + 1)); done
+  prlimit --pid "$guard" --nofile="$free:$free"
+  lose
+  eventually test -e told
+  ends_with 75 "$keeper"
+}
+
+@test "a descendant whose pid is lower than its parent's gets the first signal" {
+  cat >high <<'END'
+echo 300 >/proc/sys/kernel/ns_last_pid
+sh low &
+echo "$$ $!" >numbers
+wait
+END
+  echo 'trap "touch told; exit" TERM; echo >ready; while :; do sleep 0.02; done' >low
+  setsid unshare -Urpf --mount-proc sh -c 'echo 1000 >/proc/sys/kernel/ns_last_pid
+    zkflock --lease 60 --kill-after 5 "$0" sh high' "$LOCK" 2>log 3>&- 4>&- &
+  world=$!
+  eventually test -s ready -a -s numbers
+  read -r high low <numbers
+  assert [ "$low" -lt "$high" ]
+  lose
+  eventually test -e told
+  ends_with 75 "$world"
+}
+
 @test "12,000 processes are killed within the margin of the default lease" {
   "${CC:-cc}" -O2 -o crowd-command "$TESTS_DIR/tools/crowd.c"
   background -v "$LOCK" ./crowd-command 12000 2>log
