@@ -210,7 +210,7 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
     run -1 zkflock -q -w 1 "$LOCK" true
   done
   touch long
-  ends_with 0 "$person" || cat session
+  ends_with 0 "$person" || { cat session; false; }
 }
 
 @test "terminal: Ctrl-Z and bg, then the job ends in the background" {
@@ -289,12 +289,20 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
 @test "terminal: Ctrl-Z stops a command that has left the process group, with its own, fg goes on" {
   terminal "send=zkflock $LOCK timeout 100 sh -c 'echo \$\$ >pid; $waits'; echo status \$?\n" \
     file=ready key=z expect=Stopped touch=stopped file=looked 'send=jobs\n' expect=Stopped \
-    'send=(echo >go) & fg %1; echo after $?\n' 'expect=after 6' >session 2>&1 3>&- 4>&- &
+    'send=fg %1; echo after $?\n' 'expect=after 6' >session 2>&1 3>&- 4>&- &
   person=$!
   eventually test -e stopped
   eventually in_state "$(cat pid)" T
   touch looked
-  ends_with 0 "$person" || cat session
+  eventually in_state "$(cat pid)" S
+  # A signal that stops the command alone does not stop the job.
+  command=$(ps -o ppid= -p "$(cat pid)" | tr -d ' ')
+  kill -STOP "$command"
+  eventually in_state "$command" T
+  run -1 zkflock -n "$LOCK" true
+  kill -CONT "$command"
+  echo >go
+  ends_with 0 "$person" || { cat session; false; }
   grep -q 'after 6' session
 }
 
@@ -492,6 +500,6 @@ signal.alarm(2); os.execvp("zkflock", ["zkflock"] + sys.argv[1:])' "$LOCK" ./rec
   person=$!
   eventually contains signals SIGWINCH
   touch winched
-  ends_with 0 "$person" || cat session
+  ends_with 0 "$person" || { cat session; false; }
   assert_equal "$(sort signals | tr '\n' ' ')" "SIGTERM SIGWINCH "
 }
