@@ -91,8 +91,8 @@ start_running() { # its processes in $keeper, $guard
 }
 
 # The same at a terminal, where the shell waits for a front: $person plays it, until "go on" exists.
-start_at_terminal() { # its processes in $front, $keeper, $guard
-  terminal "send=zkflock --session-timeout 1 $LOCK sh -c '$payload' 2>log; echo status \$?\\n" \
+start_at_terminal() { # start_at_terminal [OPTION]...: its processes in $front, $keeper, $guard
+  terminal "send=zkflock --session-timeout 1 $* $LOCK sh -c '$payload' 2>log; echo status \$?\\n" \
     'expect=status' file=looked 'expect= ' >session 2>&1 3>&- 4>&- &
   person=$!
   eventually test -e started
@@ -124,6 +124,15 @@ start_at_terminal() { # its processes in $front, $keeper, $guard
   touch looked
   wait "$person"
   run -0 timeout 5 zkflock -n "$LOCK" true
+}
+
+@test "at a terminal, kill -9 of zkflock ends the command under --on-lost warn, too" {
+  start_at_terminal --on-lost warn
+  kill -KILL "$front"
+  zk "$ONE" await-count "$LOCK" 0
+  assert_equal "$(zk "$ONE" stat "$LOCK" | cut -d' ' -f1)" 1
+  touch looked
+  wait "$person"
 }
 
 @test "71 when the operating system refuses" {
