@@ -109,11 +109,13 @@ exec sleep 1000
 EOF
   eventually test -e held
   keeper=$(keeper_of_hold)
+  guard=$(children "$keeper" lock-guard)
   zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
   ends_with 143 "$script"
   touch lost
   eventually test -e alive
   assert [ -d "/proc/$keeper" ]
+  eventually in_state "$guard" S # it sleeps between two looks
   touch end
   eventually contains log "process $script was ended by SIGTERM"
   eventually gone "$keeper"
@@ -156,7 +158,8 @@ touch held
 exec sleep 1000
 EOF
   eventually test -e held
-  kill -KILL "$(keeper_of_hold)"
+  kill -KILL -- "-$(keeper_of_hold)" # with its process group
+  eventually gone "$script"
   ends_with 137 "$script"
   eventually is_free "$LOCK"
 }
