@@ -1,6 +1,7 @@
 # What happens when contact, keeper or guard is lost: the command ends before the lease does.
 
 load helper
+load beating
 
 # Short times; the tests still wait for them.
 readonly SHORT=(--session-timeout 2 --lease 4)
@@ -51,7 +52,9 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
 
 @test "an obedient command is ended by the first signal, and --signal chooses it" {
   open_proxy
-  guarded -z "$VIA" --signal usr1 "$LOCK" sh -c 'trap "touch told; exit 3" USR1; while :; do sleep 0.02; done'
+  guarded -z "$VIA" --signal usr1 "$LOCK" sh -c 'trap "touch told; exit 3" USR1; echo $$ >command; while :; do sleep 0.02; done'
+  eventually test -s command
+  kill -STOP "$(cat command)" # zkflock continues it
   kill -STOP "$proxy_pid"
   ends_with 75 "$keeper"
   assert_exist told
@@ -95,7 +98,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
 @test "the keeper is killed while it waits: its place is given back" {
   hold "$LOCK" release
   wait_in_line log "$LOCK" touch ran
-  kill -KILL "$waiter"
+  kill -KILL -- "-$waiter" # with its process group
   zk "$ONE" await-count "$LOCK" 1
   touch release
   wait "$holder"
@@ -124,7 +127,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   eventually test -s keeper
   # shellcheck disable=SC2046
   kill -KILL $(cat keeper)
-  ends_with 0 "$person" || cat session
+  ends_with 0 "$person" || { cat session; false; }
   counted_out 1
 }
 
@@ -142,16 +145,28 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   assert grep -q "nothing of ./stubborn is left, .* before the lease ended" log
 }
 
+@test "a stopped keeper is killed after the guard has killed the tree: the guard gives its place back" {
+  stubborn
+  guarded "${LONG_SESSION[@]}" "$LOCK" ./stubborn
+  eventually test -s command
+  kill -STOP "$keeper"
+  eventually tree_is_dead
+  eventually test ! -e "/proc/$(cat daemon)" -a ! -e "/proc/$(cat command)" # the guard has reaped them
+  kill -KILL "$keeper"
+  eventually gone "$guard"
+  counted_out 1
+}
+
 @test "the lease is over before the command could start: it is not started, and that is told" {
-  zkflock --lease 4 "$LOCK" true
+  zkflock --lease 8 "$LOCK" true
   hold "$LOCK" release
-  wait_in_line log --session-timeout 20 "$LOCK" touch ran
+  wait_in_line log --session-timeout 40 --kill-after 3.5 "$LOCK" touch ran
   guard=$(children "$waiter" lock-guard)
   kill -STOP "$guard"
   touch release
   eventually contains log "holding"
   kill -STOP "$waiter"
-  sleep 4.5 # the standstill itself
+  sleep 4.5 # the standstill itself: the first signal is due after 4 s, KILL after 7.5 s
   kill -CONT "$guard"
   eventually in_state "$guard" S
   kill -CONT "$waiter"
@@ -186,23 +201,27 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
 }
 
 @test "the guard is out of reach of signals to the process group" {
-  guarded "$LOCK" sh -c 'trap "" HUP; touch ready; until [ -e release ]; do sleep 0.02; done'
-  eventually test -e ready
+  guarded "${LONG_SESSION[@]}" "$LOCK" sh -c 'trap "" HUP
+    setsid sh -c "echo \$\$ >daemon; exec sleep 1000" & until [ -s daemon ]; do sleep 0.02; done; wait'
+  eventually test -s daemon
   kill -HUP -- "-$keeper"
   refute gone "$guard"
-  touch release
-  ends_with 0 "$keeper"
+  kill -KILL -- "-$keeper"
+  ends_with 137 "$keeper"
+  eventually gone "$(cat daemon)"
+  eventually gone "$guard"
+  counted_out 1
 }
 
 @test "the own znode is deleted by somebody: noticed at once, the command ended, 75" {
   # With a lease so long that only the event can tell in time.
-  background -v --lease 300 "$LOCK" sh -c 'touch ready; exec sleep 1000' 2>log
+  background -v --lease 300 --kill-after 0.5 "$LOCK" sh -c 'trap "" TERM; touch ready; exec sleep 1000' 2>log
   keeper=$!
   eventually test -e ready
   eventually watched
   node=$(zk "$ONE" ls "$LOCK")
   zk "$ONE" delete "$LOCK/$node"
-  eventually contains log "lost $LOCK: the znode $LOCK/$node was deleted by somebody; sh was ended by SIGTERM"
+  eventually contains log "lost $LOCK: the znode $LOCK/$node was deleted by somebody; sh was sent SIGTERM, then killed"
   ends_with 75 "$keeper"
 }
 
@@ -275,17 +294,21 @@ watched() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq 1 ]; }
 }
 
 @test "everything was frozen for longer than the lease: the tree dies at once, and the overlap is told" {
-  guarded "$LOCK" sh -c 'echo $$ >command; touch daemon; exec sleep 1000'
+  beating
+  guarded --lease 5 --kill-after 1.9 "$LOCK" ./beating
   eventually test -s command
   pids="$keeper $guard $(cat command)"
   # shellcheck disable=SC2086
   kill -STOP $pids
   # The ensemble has given the place away, and the lease has ended.
   PATIENCE=30 eventually zkflock -q -w 1 "$LOCK" true
-  # shellcheck disable=SC2086
-  kill -CONT $pids
+  # The guard sends KILL at once, without another --kill-after and without the keeper.
+  continued=$(now)
+  kill -CONT "$guard" "$(cat command)"
+  dead_by $((continued + 1500))
+  kill -CONT "$keeper"
   ends_with 75 "$keeper"
-  assert grep -q "nothing of sh is left, but only .* after the lease ended: it may have run at the same time as the next holder of $LOCK" log
+  assert grep -q "nothing of ./beating is left, but only .* after the lease ended: it may have run at the same time as the next holder of $LOCK" log
 }
 
 # The session outlives these: proofs are answered again before the loss is told of.
@@ -311,10 +334,17 @@ frozen() {
 }
 
 @test "the guard alone stood still, with contact all the time: that is what is told" {
+  # The command of another holder ends by itself while its guard stands still: in time.
+  background --session-timeout 20 --lease 22 --kill-after 12 "$LOCK.b" sh -c 'echo $$ >command; until [ -e release ]; do sleep 0.02; done; exit 5'
+  other=$!
+  eventually test -s command
   guarded --session-timeout 20 --lease 22 --kill-after 12 "$LOCK" sleep 1000
+  kill -STOP "$(children "$other" lock-guard)"
+  touch release
   # Past its first signal, at 8.5 s, and before the keeper takes it for mute, at 14.5 s.
-  frozen 11 "$guard"
+  frozen 11 "$guard" "$(children "$other" lock-guard)"
   ends_with 75 "$keeper"
+  ends_with 5 "$other"
   assert grep -qE "lost $LOCK: zkflock itself stood still for [0-9.]+ s or longer, too long for a lease of 22 s; sleep was ended by SIGTERM" log
 }
 
