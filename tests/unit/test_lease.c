@@ -46,6 +46,9 @@ static void test_fresh(void)
     CHECK("at once", lease_is_fresh(MS(6000), MS(50), MS(50)));
     CHECK("when the next one is due", lease_is_fresh(MS(6000), MS(50), MS(1050)));
     CHECK("later", !lease_is_fresh(MS(6000), MS(50), MS(1050) + 1));
+    /* The patience with a server is longer than a sixth of this lease. */
+    CHECK("short lease", lease_is_fresh(MS(3600), MS(50), MS(650)));
+    CHECK("short lease, later", !lease_is_fresh(MS(3600), MS(50), MS(650) + 1));
 }
 
 static void test_faults(void)
@@ -63,12 +66,20 @@ static void test_faults(void)
     CHECK("too short", lease_fault(MS(3000), LEASE_OWN_GRACE, LEASE_OWN_DELAY, fault) &&
                            strstr(fault, "it takes 3.5 s or more"));
     CHECK("no lease at all", lease_fault(1, 0, LEASE_OWN_DELAY, fault));
+    CHECK("too short for its grace", lease_fault(MS(2000), MS(8000), LEASE_OWN_DELAY, fault) &&
+                                         strstr(fault, "it takes 15.5 s or more"));
+    CHECK("too short for any grace", lease_fault(MS(2000), MS(100), LEASE_OWN_DELAY, fault) &&
+                                         strstr(fault, "it takes 3 s or more"));
     /* zkflock accepts what it proposes. */
+    CHECK("3", !lease_fault(MS(3000), MS(100), LEASE_OWN_DELAY, fault));
     CHECK("grace", lease_fault(MS(15000), MS(8000), LEASE_OWN_DELAY, fault) &&
                        strstr(fault, "a --kill-after of 7.9 s would do, or a --lease of 15.5 s"));
     CHECK("7.9", !lease_fault(MS(15000), MS(7900), LEASE_OWN_DELAY, fault));
     CHECK("most", lease_fault(MS(15020), MS(9000), LEASE_OWN_DELAY, fault) &&
                       strstr(fault, "a --kill-after of 8 s would do"));
+    CHECK("least", lease_fault(MS(2600), MS(1000), LEASE_OWN_DELAY, fault) &&
+                       strstr(fault, "a --kill-after of 0 ms would do"));
+    CHECK("0", !lease_fault(MS(2600), 0, LEASE_OWN_DELAY, fault));
     CHECK("15.5", !lease_fault(MS(15500), MS(8000), LEASE_OWN_DELAY, fault));
     CHECK("short, but for its grace", lease_fault(MS(3500), MS(2000), LEASE_OWN_DELAY, fault) &&
                                           strstr(fault, "with --kill-after 2 s a lease of 3.5 s"));

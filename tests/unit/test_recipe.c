@@ -98,7 +98,8 @@ static void test_unfair(void)
     CHECK("waits for all", place.found && place.ahead == 2 && place.predecessor == children[2]);
     char *const unique[] = {(char *)"_c_0123456789abcdef0123456789abcdef-lock-0000000001",
                             (char *)"lock0000000001",
-                            (char *)"_c_cc23456789abcdef0123456789abcdef-lock-0000000002"};
+                            (char *)"_c_cc23456789abcdef0123456789abcdef-lock-0000000002",
+                            (char *)"0123456789abcdef0123456789abcdef__lock__0000000003"};
 
     CHECK("there",
           recipe_lists(unique, 2, "/a/_c_0123456789abcdef0123456789abcdef-lock-0000000001"));
@@ -107,6 +108,8 @@ static void test_unfair(void)
     CHECK("namesake", !recipe_lists(unique, 2, "/a/lock0000000001"));
     CHECK("begins as the prefix does",
           recipe_lists(unique, 3, "/a/_c_cc23456789abcdef0123456789abcdef-lock-0000000002"));
+    CHECK("kazoo's",
+          recipe_lists(unique, 4, "/a/0123456789abcdef0123456789abcdef__lock__0000000003"));
     CHECK("nobody", !recipe_lists(unique, 2, NULL) && !recipe_lists(unique, 2, ""));
     place = recipe_place(children + 1, 1, RECIPE_UNFAIR_NAME);
     CHECK("alone", place.found && place.ahead == 0 && !place.predecessor);
@@ -299,6 +302,8 @@ static void test_decide_counted(void)
         CHECK("waited for", verdict(&facts) == RECIPE_SQUARE && recipe_decide(&facts).count == 5);
         facts.census.version = 100;
         CHECK("cannot be right", verdict(&facts) == RECIPE_DISTRUST);
+        facts.careful = false;
+        CHECK("cannot be right, at the user's risk", verdict(&facts) == RECIPE_DISTRUST);
     }
 
     /* One more has vanished since the wait began. */
@@ -331,6 +336,10 @@ static void test_decide_permits(void)
     CHECK("none waited for, permits for all", verdict(&facts) == RECIPE_HOLD);
     facts.waited_for = 7;
     CHECK("no more than there are", recipe_decide(&facts).count == 2);
+    /* It has joined again since that wait. */
+    facts.taken = 2;
+    facts.settled = false;
+    CHECK("waited for in another place", verdict(&facts) == RECIPE_SETTLE);
 }
 
 static void test_decide_uncounted(void)
@@ -354,9 +363,17 @@ static void test_decide_uncounted(void)
         CHECK("at the user's risk", verdict(&facts) == RECIPE_HOLD);
     }
 
-    /* Three left during the wait, in whatever way. */
+    /* More have left than there are permits. */
     struct recipe_facts facts = counted(RECIPE_PERMIT, 0);
 
+    facts.careful = false;
+    facts.record = RECIPE_UNCOUNTED;
+    CHECK("permits at the user's risk", verdict(&facts) == RECIPE_HOLD);
+    facts.record = RECIPE_FORBIDDEN;
+    CHECK("no record, permits at the user's risk", verdict(&facts) == RECIPE_HOLD_BLIND);
+
+    /* Three left during the wait, in whatever way. */
+    facts = counted(RECIPE_PERMIT, 0);
     facts.record = RECIPE_UNCOUNTED;
     settled(&facts);
     facts.census = census(10 + 3, 9 + 3, 9);
