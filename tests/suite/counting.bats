@@ -149,6 +149,23 @@ two_permits() {
   close_proxy
 }
 
+@test "--permits: a holder whose square met another departure does not wait again" {
+  two_permits
+  vanish "$LOCK/s" --permits 2
+  vanish "$LOCK/s" --permits 2 --lock-delay 0
+  PROXY_OF=multi open_proxy hold-request 1
+  follows a -z "$VIA" --session-timeout 40 --permits 2 "$LOCK/s"
+  await_cut 20
+  assert_equal "$cut" cut
+  touch b.go
+  ends_with 0 "$(cat pid.b)"
+  let_pass
+  ends_with 0 "$(cat pid.a)"
+  assert_equal "$(grep -c "its command may run for" log.a)" 1
+  nobody_vanished "$LOCK/s/leases"
+  close_proxy
+}
+
 @test "--permits: a vanished holder keeps its permit for a lease, however busy the semaphore is" {
   zkflock --permits 2 --lease 4 "$LOCK/s" true
   vanish "$LOCK/s" --permits 2
@@ -221,5 +238,21 @@ EOF
   assert_exist ran
   # It was not for want of an answer that it joined again.
   refute contains log "does not answer"
+  close_proxy
+}
+
+@test "a contender whose znode was deleted before it wrote the record joins again" {
+  zk "$ONE" create "$LOCK/bare"
+  LOCK=$LOCK/bare
+  PROXY_OF=multi open_proxy hold-request 1
+  background -v -z "$VIA" --session-timeout 40 --lease 120 --lock-delay 0 "$LOCK" touch ran 2>log
+  local late=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  let_pass
+  ends_with 0 "$late"
+  assert_exist ran
+  assert contains log "the own znode was deleted by somebody"
   close_proxy
 }

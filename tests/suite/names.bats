@@ -155,6 +155,30 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   assert_exist ran
 }
 
+@test "a contender whose znode is replaced before it writes the record joins again" {
+  for kind in "${KINDS[@]}"; do
+    LOCK=/t/names/writing/${kind// /}
+    zk "$ONE" create "$LOCK"
+    PROXY_OF=multi open_proxy hold-request 1
+    # zkflock bears the proxy's silence for a sixth of the lease.
+    # shellcheck disable=SC2086 # two words
+    background -v -z "$VIA" --session-timeout 40 --lease 120 --lock-delay 0 $kind "$LOCK" touch ran 2>log
+    local waiter=$!
+    await_cut 20
+    assert_equal "$cut" cut
+    # That one has the same version.
+    take_over
+    let_pass
+    eventually contains log "waiting for"
+    assert_not_exist ran
+    give_up
+    ends_with 0 "$waiter"
+    assert_exist ran
+    close_proxy
+    rm ran
+  done
+}
+
 @test "--unfair: behind a lost answer to the create, another session's znode is not taken for the own" {
   PROXY_OF=create open_proxy lose-reply 1
   background -v --unfair -z "$VIA" "$LOCK" touch ran 2>log

@@ -178,6 +178,16 @@ vanish() { # vanish ARG...: let a holder crash
   zk "$ONE" deny "$LOCK" rwcda
 }
 
+@test "a lock without a record that zkflock may write: it asks once, then waits" {
+  zk "$ONE" create "$LOCK/bare"
+  LOCK=$LOCK/bare
+  asks --lease 25 "$LOCK" true
+  eventually asked_for TELL_WAITING
+  kill -TERM "$asker"
+  ends_with 143 "$asker"
+  steps_are JOIN ASK_WRITE TELL_WAITING READ_VERSION LEAVE_BARE CLOSE
+}
+
 @test "a lost answer to the create: zkflock lists behind a sync" {
   PROXY_OF=create listen lose-reply 1
   background -z "$VIA" "$LOCK" true
