@@ -179,6 +179,30 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   done
 }
 
+@test "--unfair: the next owner of the name is not taken for one that is gone" {
+  background --unfair "$LOCK" sh -c 'touch held; exec sleep 1000' 2>lost
+  local holder=$!
+  eventually test -e held
+  # zkflock asks by a write, every two leases, whether its predecessor is there.
+  PROXY_OF=multi listen refuse 1-1:-101
+  background -v --unfair -z "$VIA" --lock-delay 0 "$LOCK" touch ran 2>log
+  local waiter=$!
+  eventually contains log "but this server shows it; turning to another"
+  take_over
+  ends_with 75 "$holder"
+  # It stays at this server, where it watches the new one.
+  stays() {
+    zk "$ONE" set "$LOCK/unfair__lock__-lock-0000000000" changed
+    [ "$(grep -c " request $(tail -n 1 frames | cut -d' ' -f3) .* get $LOCK/.* watch" frames)" -ge 2 ]
+  }
+  eventually stays
+  assert_not_exist ran
+  give_up
+  ends_with 0 "$waiter"
+  assert_exist ran
+  close_proxy
+}
+
 @test "--unfair: behind a lost answer to the create, another session's znode is not taken for the own" {
   PROXY_OF=create open_proxy lose-reply 1
   background -v --unfair -z "$VIA" "$LOCK" touch ran 2>log

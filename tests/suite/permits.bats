@@ -226,6 +226,9 @@ both_kinds() {
   started a
   crash "$crashing"
   zk "$ONE" await-count "$LOCK/leases" 0
+  # What is no contender takes no permit.
+  zk "$ONE" create "$LOCK/leases/config"
+  zk "$ONE" create "$LOCK/leases/notes"
   # One of two may still be in use: the other one is free.
   run -0 zkflock --permits 2 -v "$LOCK" echo ran
   refute_output --partial vanished
@@ -261,6 +264,49 @@ both_kinds() {
   done
   read -r version cversion _ <<<"$(zk "$ONE" stat "$LOCK/leases")"
   assert_equal "$((2 * version))" "$cversion"
+}
+
+@test "--permits: a waiter without contact takes whichever permit came free meanwhile" {
+  permit a
+  started a
+  permit b
+  started b
+  PROXY_OF=ping open_proxy lose-reply 1
+  background -v -z "$VIA" --session-timeout 9 --permits 2 "$LOCK" touch ran 2>log
+  local waiter=$!
+  eventually contains log "waiting for"
+  await_cut 20
+  assert_equal "$cut" cut
+  touch a.go
+  zk "$ONE" await-count "$LOCK/leases" 2
+  let_pass
+  eventually test -e ran
+  ends_with 0 "$waiter"
+  close_proxy
+  touch b.go
+  wait
+}
+
+@test "--permits: a holder that leaves while a waiter verifies it is no ghost" {
+  permit a
+  started a
+  permit b
+  started b
+  LOCK=$LOCK/leases
+  PROXY_OF=multi listen hold-request 1
+  background -v -z "$VIA" --session-timeout 40 --permits 2 "${LOCK%/leases}" touch ran 2>log
+  local waiter=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  touch b.go
+  zk "$ONE" await-count "$LOCK" 2
+  let_pass
+  ends_with 0 "$waiter"
+  assert asked_for VERIFY
+  refute contains log "but this server shows it"
+  close_proxy
+  touch a.go
+  wait
 }
 
 @test "--permits: with further locks" {

@@ -69,6 +69,18 @@ holders_node() { echo "$1/$(zk "$ONE" ls "$1" | head -n 1)"; }
   ends_with 0 "$holder"
 }
 
+@test "READ on the lock is taken away while zkflock waits: the command does not start" {
+  hold "$LOCK" release
+  wait_in_line log "$LOCK" touch ran
+  without r "$LOCK"
+  touch release
+  wait "$holder"
+  ends_with 77 "$waiter"
+  assert contains log "not permitted to read $LOCK: its ACL does not give this client READ"
+  assert_not_exist ran
+  restore "$LOCK"
+}
+
 @test "READ on both znodes of a semaphore, to list and to step in" {
   zkflock --permits 2 "$LOCK" true
   for part in leases locks; do
@@ -113,6 +125,28 @@ holders_node() { echo "$1/$(zk "$ONE" ls "$1" | head -n 1)"; }
   wait "$holder"
   ends_with 77 "$waiter"
   assert contains log "not permitted to write to $node: its ACL does not give this client WRITE"
+}
+
+@test "WRITE on a lock without a record, for a longer lease than the default" {
+  zk "$ONE" create "$LOCK"
+  without w "$LOCK"
+  refused 78 "$LOCK has no record of its lease and its ACL does not let this client write one, so the lease is 15 s for all; leave out --lease 25 s, or take the lock once as a user who may write to that znode" --lease 25 "$LOCK" touch ran
+  restore "$LOCK"
+}
+
+@test "--unfair: DELETE on the lock, to make room for the holder; without WRITE it does so uncounted" {
+  hold "$LOCK" release
+  without w "$LOCK"
+  run -1 timeout 20 zkflock --unfair -n "$LOCK" touch ran
+  assert_output --partial "$LOCK is busy"
+  restore "$LOCK"
+  without d "$LOCK"
+  steps_in 77 "not permitted to delete $LOCK/unfair__lock__-lock-0000000000: the ACL of $LOCK does not give this client DELETE" --unfair -n "$LOCK" touch ran
+  refute_output --partial "not permitted to write"
+  assert_not_exist ran
+  restore "$LOCK"
+  touch release
+  wait "$holder"
 }
 
 @test "DELETE on the lock, to leave, to break, to remove; and on the parent, to remove" {

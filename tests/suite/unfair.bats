@@ -162,3 +162,43 @@ counted() {
   wait "$holder"
   counted "$LOCK"
 }
+
+@test "--unfair: waits also if somebody deletes its znode while it backs off" {
+  zkflock --lease 120 "$LOCK" true
+  hold "$LOCK" release
+  PROXY_OF=multi open_proxy hold-request 1
+  # zkflock bears the proxy's silence for a sixth of the lease.
+  background -v --unfair -z "$VIA" --lease 120 --session-timeout 40 --lock-delay 0 "$LOCK" touch ran 2>log
+  waiter=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  zk "$ONE" delete "$LOCK/unfair__lock__-lock-0000000000"
+  let_pass
+  eventually contains log "waiting for"
+  touch release
+  wait "$holder"
+  ends_with 0 "$waiter"
+  assert_exist ran
+  close_proxy
+}
+
+@test "--unfair: warns if somebody deletes its znode, also after it has backed off" {
+  zkflock --lease 120 "$LOCK" true
+  hold "$LOCK" release
+  # JOIN reads once, LIST and WATCH twice; the sixth is for the second JOIN.
+  PROXY_OF="get" listen hold-request 6
+  background --unfair -z "$VIA" --lease 120 --session-timeout 40 --lock-delay 0 "$LOCK" touch ran 2>log
+  waiter=$!
+  eventually asked_for WATCH
+  touch release
+  wait "$holder"
+  await_cut 20
+  assert_equal "$cut" cut
+  zk "$ONE" await-count "$LOCK" 1
+  zk "$ONE" delete "$LOCK/unfair__lock__-lock-0000000000"
+  let_pass
+  ends_with 0 "$waiter"
+  assert_exist ran
+  assert contains log "the own znode was deleted by somebody"
+  close_proxy
+}

@@ -127,6 +127,62 @@ counts() {
   run -0 zkflock "$LOCK" echo ran
   assert_line "zkflock: warning: the departure count of $LOCK cannot be right: has somebody written to it? The next holder sets it right, after a wait of 4 s"
   assert_line ran
+  # It has left counted.
+  run -0 zkflock -v "$LOCK" true
+  refute_output --partial "may run for"
+}
+
+# spoil: count out one more than has left.
+spoil() { zk "$ONE" set "$LOCK" "$(zk "$ONE" get "$LOCK")"$'\n'; }
+
+@test "a waiter turns to another server for a count that cannot be right, then warns once" {
+  for kind in --exclusive --unfair; do
+    LOCK=/t/vanished/spoilt/$kind
+    zkflock --lease 120 "$LOCK" true
+    hold "$LOCK" "release.$kind"
+    spoil
+    listen none 0
+    background -v -z "$VIA" "$kind" --lock-delay 0 "$LOCK" touch "ran.$kind" 2>log
+    local waiter=$!
+    eventually contains log "cannot be right: has somebody written to it?"
+    assert contains log "the departure count of $LOCK cannot be right at this server; turning to another"
+    # It still waits, and looks again when its predecessor changes.
+    zk "$ONE" set "$LOCK/$(zk "$ONE" ls "$LOCK" | head -n 1)" changed
+    eventually asked_for WATCH 3
+    touch "release.$kind"
+    wait "$holder"
+    ends_with 0 "$waiter"
+    assert_exist "ran.$kind"
+    assert_equal "$(grep -c "has somebody written to it?" log)" 1
+    close_proxy
+    rm frames
+  done
+}
+
+@test "a waiter turns to another server each time that the count cannot be right" {
+  zkflock --lease 120 "$LOCK" true
+  hold "$LOCK" release
+  spoil
+  # JOIN reads once, LIST and WATCH twice; the sixth is for another server.
+  PROXY_OF="get" listen hold-request 6
+  background -v -z "$VIA" --session-timeout 40 --lease 120 "$LOCK" true 2>log
+  local waiter=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  # One leaves uncounted, and the count can be right again.
+  zk "$ONE" contend "$LOCK" x- 1 </dev/null
+  zk "$ONE" await-count "$LOCK" 2
+  let_pass
+  eventually asked_for WATCH 2
+  spoil
+  zk "$ONE" set "$LOCK/$(zk "$ONE" ls "$LOCK" | head -n 1)" changed
+  turned_twice() { [ "$(grep -c "at this server; turning to another" log)" -eq 2 ]; }
+  eventually turned_twice
+  kill -TERM "$waiter"
+  ends_with 143 "$waiter"
+  touch release
+  ends_with 0 "$holder"
+  close_proxy
 }
 
 @test "a count that cannot be right hides nobody who vanishes then" {

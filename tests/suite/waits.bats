@@ -82,10 +82,17 @@ load vanishing
   zk "$ONE" create "$LOCK/above"
   zk "$ONE" contend "$LOCK/above" x- 1 </dev/null
   zk "$ONE" await-count "$LOCK/above" 0
+  # Of the lock there more have been counted out than have left.
+  zk "$ONE" create "$LOCK/overcounted"
+  zk "$ONE" contend "$LOCK/overcounted" x- 1 </dev/null
+  zk "$ONE" await-count "$LOCK/overcounted" 0
+  for _ in 1 2 3; do zk "$ONE" set "$LOCK/overcounted" ""; done
   follows bare "$LOCK/bare"
   follows forbidden "$LOCK/forbidden"
   follows above --permits 1 --lease 4 "$LOCK/above"
-  for name in bare forbidden above; do
+  follows overcounted --permits 1 --lease 4 "$LOCK/overcounted"
+  PATIENCE=40 eventually test -s started.overcounted
+  for name in bare forbidden above overcounted; do
     waited "$name" 15000
     tells "$name" 15
   done
