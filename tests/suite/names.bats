@@ -166,7 +166,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
     local waiter=$!
     await_cut 20
     assert_equal "$cut" cut
-    # That one has the same version.
+    # The other znode has the same version.
     take_over
     let_pass
     eventually contains log "waiting for"
@@ -179,7 +179,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   done
 }
 
-@test "--unfair: the next owner of the name is not taken for one that is gone" {
+@test "--unfair: zkflock does not take the next owner of the name for one that is gone" {
   background --unfair "$LOCK" sh -c 'touch held; exec sleep 1000' 2>lost
   local holder=$!
   eventually test -e held
@@ -190,7 +190,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   eventually contains log "but this server shows it; turning to another"
   take_over
   ends_with 75 "$holder"
-  # It stays at this server, where it watches the new one.
+  # zkflock stays at this server and watches the new znode.
   stays() {
     zk "$ONE" set "$LOCK/unfair__lock__-lock-0000000000" changed
     [ "$(grep -c " request $(tail -n 1 frames | cut -d' ' -f3) .* get $LOCK/.* watch" frames)" -ge 2 ]

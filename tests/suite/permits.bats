@@ -226,7 +226,7 @@ both_kinds() {
   started a
   crash "$crashing"
   zk "$ONE" await-count "$LOCK/leases" 0
-  # What is no contender takes no permit.
+  # Children that are no contenders take no permit.
   zk "$ONE" create "$LOCK/leases/config"
   zk "$ONE" create "$LOCK/leases/notes"
   # One of two may still be in use: the other one is free.

@@ -134,7 +134,7 @@ holders_node() { echo "$1/$(zk "$ONE" ls "$1" | head -n 1)"; }
   restore "$LOCK"
 }
 
-@test "--unfair: DELETE on the lock, to make room for the holder; without WRITE it does so uncounted" {
+@test "--unfair: DELETE on the lock, to back off; WRITE only to count that" {
   hold "$LOCK" release
   without w "$LOCK"
   run -1 timeout 20 zkflock --unfair -n "$LOCK" touch ran

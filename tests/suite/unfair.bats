@@ -163,7 +163,7 @@ counted() {
   counted "$LOCK"
 }
 
-@test "--unfair: waits also if somebody deletes its znode while it backs off" {
+@test "--unfair: zkflock waits even if somebody deletes its znode while it backs off" {
   zkflock --lease 120 "$LOCK" true
   hold "$LOCK" release
   PROXY_OF=multi open_proxy hold-request 1
@@ -182,10 +182,10 @@ counted() {
   close_proxy
 }
 
-@test "--unfair: warns if somebody deletes its znode, also after it has backed off" {
+@test "--unfair: zkflock warns that somebody deleted its znode, even after it has backed off" {
   zkflock --lease 120 "$LOCK" true
   hold "$LOCK" release
-  # JOIN reads once, LIST and WATCH twice; the sixth is for the second JOIN.
+  # JOIN reads once, LIST and WATCH twice; the sixth read belongs to the second JOIN.
   PROXY_OF="get" listen hold-request 6
   background --unfair -z "$VIA" --lease 120 --session-timeout 40 --lock-delay 0 "$LOCK" touch ran 2>log
   waiter=$!

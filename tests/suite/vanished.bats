@@ -127,7 +127,7 @@ counts() {
   run -0 zkflock "$LOCK" echo ran
   assert_line "zkflock: warning: the departure count of $LOCK cannot be right: has somebody written to it? The next holder sets it right, after a wait of 4 s"
   assert_line ran
-  # It has left counted.
+  # That holder counted itself out.
   run -0 zkflock -v "$LOCK" true
   refute_output --partial "may run for"
 }
@@ -146,7 +146,7 @@ spoil() { zk "$ONE" set "$LOCK" "$(zk "$ONE" get "$LOCK")"$'\n'; }
     local waiter=$!
     eventually contains log "cannot be right: has somebody written to it?"
     assert contains log "the departure count of $LOCK cannot be right at this server; turning to another"
-    # It still waits, and looks again when its predecessor changes.
+    # The waiter still waits, and reads again when its predecessor changes.
     zk "$ONE" set "$LOCK/$(zk "$ONE" ls "$LOCK" | head -n 1)" changed
     eventually asked_for WATCH 3
     touch "release.$kind"
@@ -163,13 +163,13 @@ spoil() { zk "$ONE" set "$LOCK" "$(zk "$ONE" get "$LOCK")"$'\n'; }
   zkflock --lease 120 "$LOCK" true
   hold "$LOCK" release
   spoil
-  # JOIN reads once, LIST and WATCH twice; the sixth is for another server.
+  # JOIN reads once, LIST and WATCH twice; zkflock sends the sixth read after it has turned.
   PROXY_OF="get" listen hold-request 6
   background -v -z "$VIA" --session-timeout 40 --lease 120 "$LOCK" true 2>log
   local waiter=$!
   await_cut 20
   assert_equal "$cut" cut
-  # One leaves uncounted, and the count can be right again.
+  # One contender leaves uncounted, so the count can be right again.
   zk "$ONE" contend "$LOCK" x- 1 </dev/null
   zk "$ONE" await-count "$LOCK" 2
   let_pass

@@ -82,7 +82,7 @@ load vanishing
   zk "$ONE" create "$LOCK/above"
   zk "$ONE" contend "$LOCK/above" x- 1 </dev/null
   zk "$ONE" await-count "$LOCK/above" 0
-  # Of the lock there more have been counted out than have left.
+  # There more contenders have been counted out than have left.
   zk "$ONE" create "$LOCK/overcounted"
   zk "$ONE" contend "$LOCK/overcounted" x- 1 </dev/null
   zk "$ONE" await-count "$LOCK/overcounted" 0

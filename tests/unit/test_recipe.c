@@ -336,7 +336,7 @@ static void test_decide_permits(void)
     CHECK("none waited for, permits for all", verdict(&facts) == RECIPE_HOLD);
     facts.waited_for = 7;
     CHECK("no more than there are", recipe_decide(&facts).count == 2);
-    /* It has joined again since that wait. */
+    /* The contender has joined again since that wait. */
     facts.taken = 2;
     facts.settled = false;
     CHECK("waited for in another place", verdict(&facts) == RECIPE_SETTLE);
