@@ -87,3 +87,15 @@ judged() { # judged COMMAND ARG...: words of a command that ends with 99 where a
   run -0 zk "$ONE" get "$LOCK"
   assert_output --partial "lease=15000ms"
 }
+
+@test "zkflock writes the missing record again if the request, or its answer, was lost" {
+  for lost in request reply; do
+    zk "$ONE" create "$LOCK/$lost"
+    PROXY_OF=multi open_proxy "$lost" 1
+    run -0 zkflock -z "$VIA" --lock-delay 0 "$LOCK/$lost" sh -c 'zk "$0" get "$ZKFLOCK_LOCK"' "$ONE"
+    assert_output --regexp '^zkflock/1 base=[0-9]+ lease=15000ms$'
+    await_cut 1
+    assert_equal "$cut" cut
+    close_proxy
+  done
+}

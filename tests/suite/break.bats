@@ -116,10 +116,12 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
 }
 
 @test "--revoke: each lock of --with" {
-  patient "$LOCK/c" a --with "$LOCK/a" --with "$LOCK/b"
-  run -0 step_in --revoke --yes "$LOCK/a"
-  ends_with 7 "$holder"
-  assert contains a.log "$LOCK/a is asked for by"
+  for asked in a b; do
+    patient "$LOCK/c" "$asked" --with "$LOCK/a" --with "$LOCK/b"
+    run -0 step_in --revoke --yes "$LOCK/$asked"
+    ends_with 7 "$holder"
+    assert contains "$asked.log" "$LOCK/$asked is asked for by"
+  done
 }
 
 @test "--revoke: who holds one lock and waits for another never starts" {

@@ -291,3 +291,18 @@ removal() { timeout 40 zkflock --remove "$@"; }
   assert_equal "$(left)" ""
   close_proxy
 }
+
+@test "--remove: a session that expires before the answer: 69, since nobody knows whether the lock is gone" {
+  zkflock "$LOCK" true
+  PROXY_OF=multi open_proxy hold-request 1
+  background -z "$VIA" --session-timeout 2 --remove "$LOCK" 2>log
+  remover=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  kill -STOP "$proxy_pid"
+  zk "$ONE" await-count "$LOCK" 0
+  kill -CONT "$proxy_pid"
+  ends_with 69 "$remover"
+  assert contains log "the session expired: it is not known whether $LOCK has been removed"
+  close_proxy
+}

@@ -38,6 +38,7 @@ readonly DAEMON='setsid sh -c "echo \$\$ >daemon; until [ -e release ]; do sleep
   ends_with 0 $!
   assert_exist ended
   refute grep lost log
+  assert_equal "$(grep -c "still runs" log)" 1
 }
 
 @test "--tree: a lock that is lost ends what is left, 75" {

@@ -127,6 +127,14 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   assert_output 2
 }
 
+@test "zkflock says for how long the lock has been held at the end of the wait" {
+  hold "$LOCK" release
+  run -1 zkflock -w 2 "$LOCK" true
+  touch release
+  assert_output --regexp "held for ([2-9]|[1-9][0-9])s by "
+  wait "$holder"
+}
+
 @test "-v: who waits for a permit is told how many are ahead in all" {
   LOGNAME=ci background --permits 1 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.02; done'
   holder=$!

@@ -67,7 +67,7 @@ missing() {
   zk "$ONE" create "$LOCK/a" $'zkflock/1 base=0 lease=120000ms\n'
   zk "$ONE" create "$LOCK/b" $'zkflock/1 base=0 lease=6000ms\n'
   hold "$LOCK/b" release
-  background -v --with "$LOCK/b" "$LOCK/a" sh -c 'touch ran; until [ -e go ]; do sleep 0.02; done' 2>log
+  background -v --lease 300 --with "$LOCK/b" "$LOCK/a" sh -c 'touch ran; until [ -e go ]; do sleep 0.02; done' 2>log
   waiter=$!
   eventually contains log "waiting for $LOCK/b"
   # Longer than the shorter lease, and shorter than the time after which the longer one is proven.
