@@ -50,6 +50,37 @@ teardown() {
   assert asked_for PROOF 2
 }
 
+@test "a held lock: how often zkflock proves does not depend on --kill-after" {
+  asks --kill-after 0 "$LOCK" sleep 2
+  ends_with 0 "$asker"
+  assert asked_for PROOF 2
+  # Every 667 ms.
+  refute asked_for PROOF 20
+}
+
+@test "a held lock: behind a lost connection zkflock proves at once" {
+  LOCK=$LOCK/new
+  # JOIN reads once without a lock, once with one; the third read is the one that watches the own znode.
+  PROXY_OF="get" listen reply 3
+  background -z "$VIA" --lease 300 "$LOCK" sh -c 'until [ -e go ]; do sleep 0.02; done'
+  asker=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  # The next one would be due after 50 s.
+  eventually asked_for PROOF
+  touch go
+  ends_with 0 "$asker"
+}
+
+@test "--with: while zkflock waits for a lock it watches its znode in the one that it has" {
+  hold "$LOCK/b" first
+  asks --with "$LOCK/b" "$LOCK/a" true
+  LOCK=$LOCK/a eventually asked_for WATCH_OWN
+  touch first
+  wait "$holder"
+  ends_with 0 "$asker"
+}
+
 @test "in the queue: zkflock watches its predecessor alone and proves before it holds" {
   hold "$LOCK" first
   asks "$LOCK" sh -c 'touch b; until [ -e b.go ]; do sleep 0.02; done'

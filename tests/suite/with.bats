@@ -67,7 +67,9 @@ missing() {
   zk "$ONE" create "$LOCK/a" $'zkflock/1 base=0 lease=120000ms\n'
   zk "$ONE" create "$LOCK/b" $'zkflock/1 base=0 lease=6000ms\n'
   hold "$LOCK/b" release
-  background -v --lease 300 --with "$LOCK/b" "$LOCK/a" sh -c 'touch ran; until [ -e go ]; do sleep 0.02; done' 2>log
+  # While an answer is under way zkflock asks again, but not all the time.
+  listen late 1:0.4
+  background -v -z "$VIA" --lease 300 --with "$LOCK/b" "$LOCK/a" sh -c 'touch ran; until [ -e go ]; do sleep 0.02; done' 2>log
   waiter=$!
   eventually contains log "waiting for $LOCK/b"
   # Longer than the shorter lease, and shorter than the time after which the longer one is proven.
@@ -79,6 +81,9 @@ missing() {
   ends_with 0 "$waiter"
   wait "$holder"
   refute grep -q "lost" log
+  LOCK=$LOCK/a assert asked_for PROOF
+  LOCK=$LOCK/a refute asked_for PROOF 50
+  close_proxy
 }
 
 @test "--with: any znode that is deleted ends the command, 75" {
