@@ -1,6 +1,8 @@
 # The end of a command's tree where the machine makes it hard.
 
 load helper
+load beating
+load hold
 
 # The system calls, whose numbers are the same everywhere.
 readonly PIDFD_OPEN=434 PIDFD_SEND_SIGNAL=424
@@ -40,19 +42,25 @@ loses() {
 }
 
 @test "without pidfds what uses the lock from outside of the tree is killed all the same" {
-  setsid refuse EPERM "$PIDFD_OPEN,$PIDFD_SEND_SIGNAL" \
-    zkflock -v --lease 4 "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e release ]; do sleep 0.02; done' \
-    2>log 3>&- 4>&- &
-  outer=$!
-  eventually test -s held
-  # Neither is it a descendant, nor are its children.
-  ZKFLOCK_HELD=$(cat held) background -v "$LOCK" sh -c 'trap "" TERM; echo $$ >inside; until [ -e release ]; do sleep 0.02; done' 2>inner.log
-  inner=$!
-  eventually test -s inside
-  lose
-  PATIENCE=10 eventually gone "$(cat inside)"
-  ends_with 75 "$outer"
-  wait "$inner" || true
+  for refused in "$PIDFD_SEND_SIGNAL" "$PIDFD_OPEN,$PIDFD_SEND_SIGNAL"; do
+    rm -f held inside
+    setsid refuse EPERM "$refused" \
+      zkflock -v --lease 4 "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e release ]; do sleep 0.02; done' \
+      2>log 3>&- 4>&- &
+    outer=$!
+    eventually test -s held
+    # Neither is it a descendant, nor are its children; and when it has ended nobody reaps it.
+    ZKFLOCK_HELD=$(cat held) setsid sh -c 'zkflock "$@" & exec sleep 1000' sh "$LOCK" sh -c \
+      'trap "" TERM; echo $$ >inside; until [ -e release ]; do sleep 0.02; done' 2>inner.log 3>&- 4>&- &
+    parent=$!
+    eventually test -s inside
+    lose
+    PATIENCE=10 eventually gone "$(cat inside)"
+    PATIENCE=10 eventually gone "$outer"
+    ends_with 75 "$outer"
+    kill "$parent"
+    ends_with 143 "$parent"
+  done
 }
 
 # in_hiding ARG...: where /proc hides what may not be traced, and zkflock may trace its own alone.
@@ -204,20 +212,47 @@ survives_pkill() {
   run -0 timeout 10 zkflock -n "$LOCK" true
 }
 
-# unkillable ARG...: zkflock ARG... as somebody whose command has started a process that becomes root's
-# for good, as sudo's does, and goes on until the file "release" exists; and below that one another,
-# which stays theirs.  Pids in $keeper, $pid and $below.
-unkillable() {
+# beside_zkflock PROGRAM: compile PROGRAM.c to a program that is root's whoever starts it, in $place
+# with zkflock; go there, where anybody may write.
+beside_zkflock() {
+  place=$(mktemp -d)
+  "${CC:-cc}" -D_GNU_SOURCE -O2 -o "$place/$1" "$1.c"
+  cp "$ZKFLOCK_BUILD/zkflock" "$place"
+  chmod 4755 "$place/$1"
+  chmod 777 "$place"
+  cd "$place" || return 1
+}
+
+# as_nobody ARG...: run that command in the background; its pid in $nobody.
+as_nobody() {
+  PATH=$place:$PATH setsid setpriv --reuid 65534 --clear-groups "$@" 2>"$BATS_TEST_TMPDIR/log" 3>&- 4>&- &
+  nobody=$!
+}
+
+# becoming: make a program that becomes root's for good, as sudo does, and goes on until the file
+# "release" exists; and starts another one, which stays its user's and writes the time to "beats".
+becoming() {
   cat >become.c <<'END'
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <time.h>
 #include <unistd.h>
+static void beat(void)
+{
+    struct timespec now;
+    FILE *beats = fopen("beats", "a");
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    fprintf(beats, "%ld.%02ld 0\n", (long)now.tv_sec, now.tv_nsec / 10000000);
+    fclose(beats);
+    usleep(20000);
+}
 int main(void)
 {
     signal(SIGTERM, SIG_IGN);
     if (fork() == 0) {
         while (setresuid(getuid(), getuid(), getuid()) == 0)
-            usleep(1000000);
+            beat();
         return 1;
     }
     if (setuid(0) < 0 || creat("became", 0600) < 0)
@@ -227,35 +262,99 @@ int main(void)
     return 0;
 }
 END
-  place=$(mktemp -d)
-  "${CC:-cc}" -O2 -o "$place/become" become.c
-  cp "$ZKFLOCK_BUILD/zkflock" "$place"
-  chmod 4755 "$place/become"
-  chmod 777 "$place"
-  cd "$place" || return 1
-  setsid setpriv --reuid 65534 --clear-groups ./zkflock -v "$@" "$LOCK" sh -c \
-    './become & wait; wait' 2>"$BATS_TEST_TMPDIR/log" 3>&- 4>&- &
-  keeper=$!
-  eventually test -e became
+  beside_zkflock become
+}
+
+# unkillable ARG...: zkflock ARG... as somebody whose command has started such a program.  Pids in
+# $keeper, $guard, $pid and, of the other one, $below.
+unkillable() {
+  becoming
+  as_nobody ./zkflock -v "$@" "$LOCK" sh -c './become & wait; wait'
+  keeper=$nobody
+  eventually test -e became -a -s beats
+  guard=$(children "$keeper" lock-guard)
   pid=$(pgrep -x become --session "$keeper" --uid 0)
   below=$(children "$pid" become)
 }
 
-@test "a process that cannot be killed is named when the lease has ended" {
-  unkillable --lease 4
-  lose
+@test "a process that cannot be killed is named when the lease has ended, and all others are dead by then" {
+  listen
+  unkillable -z "$VIA" --lease 4 --session-timeout 5
+  echo "$below" >"command"
+  kill -STOP "$proxy_pid"
+  dead_by $(($(cd "$BATS_TEST_TMPDIR" && last_proof) + 4000))
   eventually contains "$BATS_TEST_TMPDIR/log" "process $pid (uid 0), which sh has started, cannot be killed: $LOCK may have its next holder now, at the same time"
-  assert gone "$below"
+  kill -CONT "$proxy_pid"
   touch release
   ends_with 75 "$keeper"
   assert_equal "$(grep -c "cannot be killed" "$BATS_TEST_TMPDIR/log")" 1
   assert grep "nothing of sh is left, but only .* after the lease ended" "$BATS_TEST_TMPDIR/log"
+  close_proxy
+  rm -r "$place"
+}
+
+@test "a process that cannot be killed while there is contact is named, too, and the lock is not given back" {
+  unkillable --lease 3.5
+  kill -KILL "$guard"
+  eventually contains "$BATS_TEST_TMPDIR/log" "process $pid (uid 0), which sh has started, cannot be killed: $LOCK is not given back before it has ended"
+  assert gone "$below"
+  run -1 zkflock -n "$LOCK" true
+  touch release
+  ends_with 70 "$keeper"
+  rm -r "$place"
+}
+
+@test "--hold: a script that cannot be killed at once keeps its lock until it has ended, no longer" {
+  becoming
+  as_nobody sh -c 'zkflock --hold --lease 300 --for $$ "$1" && exec become' sh "$LOCK"
+  eventually test -e became -a -s beats
+  below=$(children "$nobody" become)
+  kill -KILL "$(children "$(keeper_of_hold)" lock-guard)"
+  eventually gone "$below"
+  run -1 zkflock -w 1 "$LOCK" true
+  touch release
+  ends_with 0 "$nobody"
+  PATIENCE=10 eventually is_free "$LOCK"
+  rm -r "$place"
+}
+
+@test "processes each of which can be killed only a while after the one before: all are within the lease" {
+  cat >chain.c <<'END'
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+int main(void)
+{
+    uid_t user = getuid();
+    int before = -1, ends[2];
+    signal(SIGTERM, SIG_IGN);
+    if (setuid(0) < 0)
+        return 1;
+    for (int i = 0; i < 22 && pipe(ends) == 0 && fork() == 0; i++) {
+        close(ends[1]);
+        before = ends[0];
+        if (i == 21)
+            creat("became", 0600);
+    }
+    if (before >= 0 && read(before, ends, 1) == 0)
+        usleep(30000);
+    if (setresuid(user, user, user) < 0)
+        return 1;
+    for (;;)
+        pause();
+}
+END
+  beside_zkflock chain
+  as_nobody ./zkflock -v --lease 4 --kill-after 0.1 "$LOCK" ./chain
+  eventually test -e became
+  lose
+  ends_with 75 "$nobody"
+  assert grep "nothing of ./chain is left, .* before the lease ended" "$BATS_TEST_TMPDIR/log"
   rm -r "$place"
 }
 
 @test "a process that cannot be killed at once: the guard of a killed keeper waits for its end" {
   unkillable --session-timeout 30
-  guard=$(children "$keeper" lock-guard)
   kill -KILL "$keeper"
   eventually in_state "$guard" S
   refute gone "$pid"
