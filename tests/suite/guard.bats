@@ -95,15 +95,40 @@ due() {
   close_proxy
 }
 
-@test "a guard that stops after several proofs: the keeper kills the command" {
+@test "a guard that stops after several proofs: the keeper kills the command a margin before the lease ends" {
   listen
-  holds --lease 4 --session-timeout 5
-  eventually proven 7
+  holds --lease 7.5 --kill-after 0 --session-timeout 9
+  eventually proven 3
   kill -STOP "$guard"
   sent=$(last_proof)
   ends_with 70 "$keeper"
-  # The keeper goes on proving; the guard confirms none of it.
-  dead_by $((sent + 2 * 4000))
+  # The keeper goes on proving; the guard confirms none of it.  The margin is 500 ms.
+  dead_by $((sent + 7500 - 250))
+  close_proxy
+}
+
+@test "a guard that stops before the lock is lost: the keeper kills the command before the lease ends" {
+  listen
+  holds --lease 7.5 --session-timeout 9
+  eventually proven 1
+  kill -STOP "$guard"
+  sent=$(last_proof)
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 75 "$keeper"
+  dead_by $((sent + 7500))
+  assert_file_contains log "lost $LOCK: .*; ./beating was sent SIGTERM, then killed"
+  close_proxy
+}
+
+@test "--on-lost term: a guard that is killed when the lock has been lost: the keeper kills the command" {
+  listen
+  holds --on-lost term
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  eventually test -s asked
+  kill -KILL "$guard"
+  eventually gone "$keeper"
+  ends_with 75 "$keeper"
+  assert gone "$(cat command)"
   close_proxy
 }
 
@@ -155,6 +180,7 @@ due() {
   close_proxy
 }
 
+after() { [ "$(now)" -gt "$1" ]; } # after MS
 waited_for() { [ ! -e "/proc/$command" ]; } # also if it is no zombie any more
 
 @test "all processes frozen past the lease: 75, though the command then ends by itself with 0" {
@@ -164,8 +190,7 @@ waited_for() { [ ! -e "/proc/$command" ]; } # also if it is no zombie any more
   kill -STOP "$keeper" "$guard" "$command"
   stopped=$(now)
   touch release
-  lease_over() { [ "$(now)" -gt $((stopped + 4000)) ]; }
-  eventually lease_over
+  eventually after $((stopped + 4000))
   # The command ends by itself before guard or keeper run again.
   kill -CONT "$command"
   eventually gone "$command"
@@ -174,6 +199,22 @@ waited_for() { [ ! -e "/proc/$command" ]; } # also if it is no zombie any more
   kill -CONT "$keeper"
   ends_with 75 "$keeper"
   close_proxy
+}
+
+@test "zkflock frozen past the lease: 75, though what used the lock behind the command then ends by itself" {
+  background -v --lease 4 --session-timeout 20 "$LOCK" sh -c '
+    (zkflock "$0" sh -c "touch inside; until [ -e release ]; do sleep 0.02; done"; touch left) &
+    until [ -e inside ]; do sleep 0.02; done' "$LOCK" 2>log
+  keeper=$!
+  eventually contains log "still use $LOCK"
+  guard=$(children "$keeper" lock-guard)
+  kill -STOP "$keeper" "$guard"
+  stopped=$(now)
+  eventually after $((stopped + 4000))
+  touch release
+  eventually test -e left
+  kill -CONT "$keeper" "$guard"
+  ends_with 75 "$keeper"
 }
 
 # A command that starts processes all the time.

@@ -26,17 +26,23 @@ EOF
   export LOCK
   script bash <<'EOF'
 ulimit -n 40
-zkflock --hold --lease 5 "$LOCK" 2>log
+zkflock --hold --lease 6 --kill-after 2.5 "$LOCK" 2>log
 trap '' TERM
 for _ in {1..70}; do
   (trap - TERM; exec sleep 1000) & echo $! >>children
 done
 touch held
+while read -r child; do
+  wait "$child"
+  echo $? >>ends
+done <children
 exec sleep 1000
 EOF
   eventually test -e held
   zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
   ends_with 137 "$script"
+  # All got the first signal.
+  assert_equal "$(grep -cx 143 ends)" 70
   while read -r child; do
     eventually gone "$child"
   done <children
@@ -99,9 +105,14 @@ zkflock --hold --lease 4 --on-lost term "$LOCK" 2>log
   trap '' TERM
   touch stubborn
   until [ -e lost ]; do sleep 0.02; done
+  (
+    until [ -e left ]; do sleep 0.02; done
+    sleep 1.5
+    touch alive
+    until [ -e end ]; do sleep 0.02; done
+  ) &
   sleep 1.5 # zkflock looks for what is left every 0.5 s
-  touch alive
-  until [ -e end ]; do sleep 0.02; done
+  touch left
 ) &
 until [ -e stubborn ]; do sleep 0.02; done
 touch held
@@ -201,4 +212,26 @@ EOF
   refute gone "$script"
   touch end
   ends_with 0 "$script"
+}
+
+@test "--hold --for a process that adopts what holds the lock: all but that is ended when the lock is lost" {
+  cat >adopter <<'EOF'
+import ctypes, os, subprocess, sys, time
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) # PR_SET_CHILD_SUBREAPER
+subprocess.Popen(["sh", "-c", "trap '' TERM; echo $$ >stubborn; while :; do sleep 0.05; done"])
+while not os.path.exists("stubborn"):
+    time.sleep(0.02)
+print(subprocess.run(["zkflock", "--hold", "--lease", "6", "--for", str(os.getpid()), sys.argv[1]],
+                     stderr=open("log", "w")).returncode, file=open("held", "w"), flush=True)
+while True:
+    time.sleep(1000)
+EOF
+  setsid python3 adopter "$LOCK" 3>&- 4>&- &
+  adopter=$!
+  eventually test -s held
+  assert_equal "$(cat held)" 0
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  ends_with 143 "$adopter"
+  eventually gone "$(cat stubborn)"
+  eventually contains log "process $adopter was sent SIGTERM, then killed"
 }

@@ -5,6 +5,9 @@ load helper
 # With a place in the queue of its own, an inner one would wait for the outer one for ever.
 inside() { timeout 20 zkflock "$@"; }
 
+# True if somebody asks the zkflock whose name is in the file "held".
+asks_outer() { [ "$(grep -c "@zkflock-$(cat held)$" /proc/net/unix)" -ge 2 ]; }
+
 @test "re-entry: at once, at any depth, through shells and make" {
   cat >Makefile <<'EOF'
 all: a b
@@ -172,13 +175,34 @@ EOF
   kill -STOP "$holder"
   ZKFLOCK_HELD=$(cat held) background -v "$LOCK" touch ran 2>inner
   inner=$!
-  waits_at_socket() { [ "$(grep -c "@zkflock-$(cat held)$" /proc/net/unix)" -ge 2 ]; }
-  eventually waits_at_socket
+  eventually asks_outer
   kill -TERM "$inner"
   ends_with 143 "$inner"
   assert in_state "$holder" T
   assert_equal "$(grep -c "ended by signal" inner)" 1
   kill -CONT "$holder"
+  assert_not_exist ran
+  touch end
+  ends_with 0 "$holder"
+}
+
+@test "re-entry: TERM that comes together with the answer of the outer zkflock: the command is not started" {
+  background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.02; done' 2>log
+  holder=$!
+  eventually test -s held
+  kill -STOP "$holder"
+  export ZKFLOCK_HELD
+  ZKFLOCK_HELD=$(cat held)
+  background -v "$LOCK" touch ran 2>inner
+  inner=$!
+  eventually asks_outer
+  kill -STOP "$inner"
+  kill -TERM "$inner"
+  kill -CONT "$holder"
+  # By then the first has its answer.
+  run -0 zkflock "$LOCK" true
+  kill -CONT "$inner"
+  ends_with 143 "$inner"
   assert_not_exist ran
   touch end
   ends_with 0 "$holder"
@@ -274,12 +298,11 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
 }
 
 @test "re-entry: nobody is let in any more while the lock is given back" {
-  has_asked() { [ "$(grep -c "@zkflock-$(cat held)$" /proc/net/unix)" -ge 2 ]; }
   holder_cut_off 'echo "$ZKFLOCK_HELD" >held; echo "$ZKFLOCK_NODE" >outer; echo $$ >pid'
   eventually gone "$(cat pid)"
   ZKFLOCK_HELD=$(cat held) background -z "$VIA" "$LOCK" sh -c 'echo "$ZKFLOCK_NODE" >inner'
   inner=$!
-  eventually has_asked
+  eventually asks_outer
   kill -CONT "$proxy_pid"
   ends_with 0 "$holder"
   ends_with 0 "$inner"
@@ -287,6 +310,19 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   refute diff -q outer inner
   close_proxy
   nothing_left_of "$LOCK"
+}
+
+@test "re-entry: nobody is let in any more when the lock is lost" {
+  background --kill-after 2 "$LOCK" sh -c 'trap "zkflock \"\$0\" touch ran &" TERM
+    echo "$ZKFLOCK_HELD" >held; touch ready; until [ -e go ]; do sleep 0.02; done' "$LOCK" 2>log
+  holder=$!
+  eventually test -e ready
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  eventually eval "asks_outer || [ -e ran ]"
+  touch go
+  # It gets no answer, and is killed with the rest.
+  ends_with 75 "$holder"
+  assert_not_exist ran
 }
 
 @test "re-entry: what is left behind lives on when nobody uses the lock, though it cannot be given back" {
