@@ -197,6 +197,7 @@ EOF
   inner=$!
   eventually asks_outer
   kill -STOP "$inner"
+  eventually in_state "$inner" T
   kill -TERM "$inner"
   kill -CONT "$holder"
   # By then the first has its answer.
