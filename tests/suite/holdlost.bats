@@ -27,10 +27,10 @@ EOF
   script bash <<'EOF'
 ulimit -n 40
 zkflock --hold --lease 6 --kill-after 2.5 "$LOCK" 2>log
-trap '' TERM
 for _ in {1..70}; do
-  (trap - TERM; exec sleep 1000) & echo $! >>children
+  sleep 1000 & echo $! >>children
 done
+trap '' TERM
 touch held
 while read -r child; do
   wait "$child"
