@@ -28,6 +28,11 @@ class Reader:
         for _ in range(max(self.number(), 0)):
             self.number(), self.buffer(), self.buffer()
 
+    def version(self):
+        """Reads a Stat and returns its version."""
+        self.at += 68
+        return struct.unpack_from(">i", self.data, self.at - 36)[0]
+
 
 def operation(kind, reader):
     """One request, or one part of a multi, as words."""
@@ -62,9 +67,39 @@ def request(body):
         parts.append(operation(part, reader))
 
 
-def reply(body):
-    """(number of the request, error) of what a server sends."""
+def error_of_multi(reader):
+    """Returns the error of the part that failed; parts before it say 0, parts behind it -2."""
+    failed = 0
+    while True:
+        kind, done, error = reader.number(), reader.flag(), reader.number()
+        if done:
+            return failed
+        if kind == -1:
+            error = reader.number()
+            failed = failed if error in (0, -2) else error
+        elif kind in (1, 15):
+            reader.buffer()
+        if kind in (5, 15):
+            reader.version()
+
+
+def reply(body, asked):
+    """(number of the request, error, version) of what a server sends.
+
+    asked: the words of the request.  The version is " PATH VERSION" if the answer brings one, else "".
+    """
     reader = Reader(body)
     xid = reader.number()
     reader.at += 8
-    return xid, reader.number()
+    error = reader.number()
+    name, *args = asked.split(" ")
+    if error or xid < 0:
+        return xid, error, ""
+    if name == "multi":
+        return xid, error_of_multi(reader), ""
+    if name == "create":
+        path = reader.buffer()
+        return xid, 0, f" {path} {reader.version()}" if reader.at < len(body) else ""
+    if name == "get":
+        reader.buffer()
+    return xid, 0, f" {args[0]} {reader.version()}" if name in ("get", "set", "exists") else ""
