@@ -178,8 +178,13 @@ listen() {
 }
 
 # asked_for STEP [TIMES]: true if zkflock took that step of tests/model/requests for $LOCK; on
-# connection $BY, if that is set.
-asked_for() { [ "$(steps frames "$LOCK" ${BY:+"$BY"} | grep -cx "$1")" -ge "${2:-1}" ]; }
+# connection $BY, if that is set.  If not, it fails after 0.1 s: a loop around it starts a Python for
+# each look.
+asked_for() {
+  [ "$(steps frames "$LOCK" ${BY:+"$BY"} | grep -cx "$1")" -ge "${2:-1}" ] && return
+  sleep 0.1
+  return 1
+}
 
 # let_pass: the proxy passes the message that it holds.
 let_pass() { echo >&"${PROXY[1]}"; }
