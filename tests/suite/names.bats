@@ -24,8 +24,8 @@ give_up() {
   wait "$impostor"
 }
 
-# hold_replaced NAME KIND LEASE COMMAND: hold a lock of that name and lease for a command that makes the
-# file "held", through a proxy that passes no events; replace its znode, $node, by another session's.
+# hold_replaced NAME KIND LEASE COMMAND: create a lock with that lease, run COMMAND under it through a proxy
+# that drops events, then replace the holder's znode ($node).
 hold_replaced() {
   LOCK=/t/names/$1/${2// /}
   zkflock --lease "$3" "$LOCK" true
@@ -117,7 +117,6 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
     kill -KILL "$holder"
     eventually asked_for CLOSE
     end_replaced
-    rm frames
   done
 }
 
@@ -142,10 +141,9 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
 
 @test "a contender whose znode is replaced while it waits for a vanished holder joins again" {
   vanish "$LOCK"
-  background -v --node-style plain:x- "$LOCK" touch ran 2>log
-  local waiter=$! node
+  background -v --lock-delay 10 --node-style plain:x- "$LOCK" touch ran 2>log
+  local waiter=$!
   eventually contains log "a contender vanished"
-  node=$(zk "$ONE" ls "$LOCK")
   take_over
   eventually contains log "the own znode was deleted by somebody"
   zk "$ONE" await-count "$LOCK" 2
@@ -205,7 +203,8 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
 
 @test "--unfair: behind a lost answer to the create, another session's znode is not taken for the own" {
   PROXY_OF=create open_proxy lose-reply 1
-  background -v --unfair -z "$VIA" "$LOCK" touch ran 2>log
+  # zkflock bears the proxy's silence for a sixth of that, until it knows the lock's lease.
+  background -v --session-timeout 40 --lease 120 --unfair -z "$VIA" "$LOCK" touch ran 2>log
   local waiter=$!
   await_cut 20
   assert_equal "$cut" cut

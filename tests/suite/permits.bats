@@ -1,6 +1,7 @@
 # --permits N: a semaphore, in the layout of Curator's.
 
 load helper
+load vanishing
 
 # permit NAME: takes one of two in the background, until NAME.go.
 permit() {
@@ -133,11 +134,7 @@ waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
   zkflock "$LOCK" true
   refuses 78 "$LOCK is a lock without permits; leave out --permits, or choose another LOCK, or take that one away with --remove" \
     --permits 2 "$LOCK" touch ran
-  background --session-timeout 1 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
-  crashing=$!
-  eventually test -e crashing
-  crash "$crashing"
-  zk "$ONE" await-count "$LOCK" 0
+  vanish "$LOCK"
   refuses 78 "$LOCK is a lock without permits; leave out --permits, or choose another LOCK, or take that one away with --remove" \
     --permits 2 "$LOCK" touch ran
   nothing_left_of "$LOCK"
@@ -221,11 +218,8 @@ both_kinds() {
 }
 
 @test "--permits: a holder that vanished is waited for when there is no permit beside its own" {
-  permit a
-  crashing=$!
-  started a
-  crash "$crashing"
-  zk "$ONE" await-count "$LOCK/leases" 0
+  zkflock --permits 2 --lease 4 "$LOCK" true
+  vanish "$LOCK" --permits 2
   # Children that are no contenders take no permit.
   zk "$ONE" create "$LOCK/leases/config"
   zk "$ONE" create "$LOCK/leases/notes"
@@ -262,8 +256,8 @@ both_kinds() {
       close_proxy
     done
   done
-  read -r version cversion _ <<<"$(zk "$ONE" stat "$LOCK/leases")"
-  assert_equal "$((2 * version))" "$cversion"
+  nothing_left_of "$LOCK/leases"
+  assert_equal "$(vanished_in "$LOCK/leases")" 0
 }
 
 @test "--permits: a waiter without contact takes whichever permit came free meanwhile" {

@@ -1,6 +1,7 @@
 # Shared locks: readers together, writers alone, first come first served.
 
 load helper
+load vanishing
 
 # reader NAME / writer NAME: in the background, writes down when it starts; goes on until NAME.go.
 reader() { contend --shared "$1"; }
@@ -123,17 +124,13 @@ two_readers_and_a_waiting_writer() { # a and b hold, w waits
 }
 
 @test "a reader that vanished is waited for by a writer, and by a reader" {
+  short "$LOCK"
   for next in --exclusive --shared; do
-    background --lease 4 --session-timeout 1 --shared "$LOCK" sh -c 'touch crashing; exec sleep 1000'
-    crashing=$!
-    eventually test -e crashing
-    crash "$crashing"
-    zk "$ONE" await-count "$LOCK" 0
+    vanish "$LOCK" --shared
     run -0 zkflock -v "$next" "$LOCK" echo ran
     assert_output --partial "a contender vanished"
     run -0 zkflock -v --exclusive "$LOCK" echo ran
     refute_output --partial "a contender vanished"
-    rm crashing
   done
 }
 

@@ -1,6 +1,7 @@
 # --unfair: no queue, whoever comes first.
 
 load helper
+load vanishing
 
 @test "--unfair: 500 increments by 20 concurrent loops, none lost" {
   echo 0 >counter
@@ -11,10 +12,8 @@ load helper
   done
   wait
   assert_equal "$(cat counter)" 500
-  # All departures were counted.
-  read -r version cversion children _ <<<"$(zk "$ONE" stat "$LOCK")"
-  assert_equal "$children" 0
-  assert_equal "$((2 * version))" "$cversion"
+  nothing_left_of "$LOCK"
+  counted "$LOCK"
 }
 
 @test "--unfair: there is one znode, no queue, and a waiter has it when it comes free" {
@@ -33,7 +32,7 @@ load helper
 }
 
 hold_unfair() {
-  background --unfair --lease 4 --session-timeout 2 "$LOCK" sh -c 'echo $$ >held; until [ -e release ]; do sleep 0.02; done'
+  background --unfair "$LOCK" sh -c 'echo $$ >held; until [ -e release ]; do sleep 0.02; done'
   holder=$!
   eventually test -s held
 }
@@ -97,9 +96,8 @@ hold_unfair() {
 }
 
 @test "--unfair: a holder that vanished is waited for" {
-  hold_unfair
-  crash "$holder"
-  zk "$ONE" await-count "$LOCK" 0
+  short "$LOCK"
+  vanish "$LOCK" --unfair
   run -0 zkflock --unfair -v "$LOCK" echo ran
   assert_output --partial "a contender vanished"
 }
@@ -113,8 +111,8 @@ hold_unfair() {
     assert_output ran
     close_proxy
   done
-  read -r version cversion _ <<<"$(zk "$ONE" stat "$LOCK")"
-  assert_equal "$((2 * version))" "$cversion"
+  nothing_left_of "$LOCK"
+  counted "$LOCK"
 }
 
 @test "--unfair: what it does not go with" {
@@ -125,11 +123,7 @@ hold_unfair() {
 }
 
 # counted LOCK: everybody who ever left it was counted out.
-counted() {
-  local version cversion children
-  read -r version cversion children _ < <(zk "$ONE" stat "$1")
-  assert_equal "$(((cversion - children) / 2))" "$version"
-}
+counted() { assert_equal "$(vanished_in "$1")" 0; }
 
 @test "--unfair: TERM after a create whose answer was lost leaves nobody uncounted" {
   # The server's silence is borne for a sixth of the lease.

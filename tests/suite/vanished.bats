@@ -49,11 +49,9 @@ counts() {
 
 @test "a waiter that finds its predecessor vanished waits too" {
   short "$LOCK"
-  background --session-timeout 1 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
-  crashing=$!
-  eventually test -e crashing
+  holds first --session-timeout 1 "$LOCK"
   wait_in_line log "$LOCK" touch ran
-  crash "$crashing"
+  crash "$(cat pid.first)"
   ends_with 0 "$waiter"
   assert grep -q "a contender vanished" log
   counts 2 2 2
