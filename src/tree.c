@@ -77,7 +77,7 @@ bool tree_has(const struct tree *tree, pid_t pid)
 }
 
 /* A pass for each generation at the most. */
-void tree_mark_descendants(const struct tree *tree)
+static void mark_descendants(const struct tree *tree)
 {
     bool changed = true;
 
@@ -102,14 +102,19 @@ bool tree_still_has(const struct tree *tree, const struct process *process)
            tree_has(tree, now.parent);
 }
 
+void tree_mark_all(struct tree *tree)
+{
+    mark_descendants(tree);
+    if (process_some_hidden()) {
+        process_list_add_hidden(&tree->all);
+        mark_descendants(tree);
+    }
+}
+
 static void find_descendants(struct tree *tree)
 {
     process_list_fill(&tree->all);
-    tree_mark_descendants(tree);
-    if (process_some_hidden()) {
-        process_list_add_hidden(&tree->all);
-        tree_mark_descendants(tree);
-    }
+    tree_mark_all(tree);
 }
 
 /* ---- signals ---- */

@@ -113,7 +113,7 @@ static void find_outsiders(struct tree *tree)
         if (process && !has_ended(&outsiders[i]))
             process->ours = process->known = true;
     }
-    tree_mark_descendants(tree);
+    tree_mark_all(tree);
     tree_reserve(); /* they may take all the rest */
     for (size_t i = 0; i < tree->all.len; i++) {
         struct process *process = &tree->all.items[i];

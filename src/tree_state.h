@@ -18,8 +18,11 @@ struct tree {
 /* Whether one with that number is marked, or the root. */
 bool tree_has(const struct tree *tree, pid_t pid);
 
-/* Marks what descends from the root and from what is marked already. */
-void tree_mark_descendants(const struct tree *tree);
+/*
+ * Marks what descends from the root and from what is marked already; adds to the list what /proc
+ * hides of that.
+ */
+void tree_mark_all(struct tree *tree);
 
 /*
  * Whether the number still means that process, and it is still one of the tree's, which it is if

@@ -69,7 +69,8 @@ in_hiding() {
     setpriv --bounding-set=-all --inh-caps=-all "$@"' bash "$@"
 }
 
-@test "a /proc that hides processes: what it hides is signalled and killed all the same" {
+# The programs "hide NAME seen|unseen", which nobody may trace, with another one below, and "seen".
+hiders() {
   cat >hide <<'END'
 import ctypes, os, signal, subprocess, sys, time
 name, below = sys.argv[1:]
@@ -84,6 +85,10 @@ while True:
     time.sleep(1000)
 END
   echo 'trap "touch $1.told" TERM; touch $1; while :; do sleep 0.02; done' >seen
+}
+
+@test "a /proc that hides processes: what it hides is signalled and killed all the same" {
+  hiders
   in_hiding zkflock -v --lease 4 "$LOCK" sh -c 'trap "" TERM
     python3 hide one seen & setsid python3 hide two unseen & wait; wait' 2>log 3>&- 4>&- &
   eventually test -e one -a -e one.below -a -e two -a -e two.below
@@ -93,6 +98,29 @@ END
   assert_exist one.told
   assert_exist two.told
   assert_exist one.below.told
+}
+
+@test "--hold: a /proc that hides processes: what it hides is signalled and killed all the same" {
+  hiders
+  cat >script <<'END'
+zkflock --hold --lease 4 --for $$ "$1" 2>log
+trap "" TERM
+python3 hide one seen &
+touch held
+exec sleep 1000
+END
+  in_hiding bash -c 'bash script "$1"; until [ -e end ]; do sleep 0.02; done' bash "$LOCK" 3>&- 4>&- &
+  first=$!
+  eventually test -e held -a -e one -a -e one.below
+  lose
+  eventually contains log "was sent SIGTERM, then killed"
+  assert_exist one.told
+  assert_exist one.below.told
+  # The end of the namespace would end it, too.
+  hidden() { ps -o args= -p "$(marked_processes | tr '\n' ,)0" | grep -e "hide one" -e "seen one"; }
+  run -1 hidden
+  touch end
+  ends_with 0 "$first"
 }
 
 @test "where /proc has gone, the command itself is signalled and killed all the same" {
