@@ -73,7 +73,7 @@ static const struct {
     {OPT_YES, REVOKE | BREAK, NULL},
     {'n', WAITS, no_wait},
     {'w', WAITS, no_wait},
-    {'E', WAITS, no_wait},
+    {'E', TAKES, no_command},
     {OPT_ONCE_PER, RUN | SHOW, "there is no command whose success could be noted"},
     {OPT_SKIP_EXIT_CODE, RUN | SHOW, no_command},
     {OPT_TREE, RUN, no_command},
@@ -145,8 +145,17 @@ int action_check(const struct options *options)
     return 0;
 }
 
-int action_check_settings(const struct options *options)
+int action_settle(struct options *options)
 {
+    /* What a config file says is meant for commands. */
+    if (options->action == ACTION_HOLD && options->conflict_status == 0) {
+        if (options->typed['E']) {
+            log_error("-E 0 does not go with --hold: 0 means that the lock is held");
+            return EXITCODE_USAGE;
+        }
+        options->conflict_status = EXITCODE_BUSY;
+    }
+
     /* A config file may ask for it, and to run every time is not what that means. */
     if (options->action == ACTION_HOLD && options->once_per) {
         log_error("--once-per does not go with --hold: there is no command whose success could be "

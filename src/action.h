@@ -34,9 +34,9 @@ const char *action_name(const struct options *options);
 int action_check(const struct options *options);
 
 /*
- * Refuses what does not go with the action wherever it stands, once all settings are in effect;
- * returns the exit status.
+ * Once all settings are in effect: refuses what does not go with the action wherever it stands, and
+ * drops what a config file means for commands alone.  Returns the exit status.
  */
-int action_check_settings(const struct options *options);
+int action_settle(struct options *options);
 
 #endif

@@ -132,7 +132,7 @@ static bool still_held(struct visit *visit)
             log_notice("%s is still held after %s, by %s", visit->options->lock,
                        clock_format(options_asked_wait(visit->options, 0), span),
                        visit->holders[i].who);
-    return stop(visit, visit->options->conflict_status);
+    return stop(visit, EXITCODE_BUSY);
 }
 
 /* While the question stood, nobody was asked anything. */

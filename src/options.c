@@ -334,7 +334,7 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
     if (status == 0)
         status = resolve_settings(options, &options->settings, options->name);
     if (status == 0)
-        status = action_check_settings(options);
+        status = action_settle(options);
     if (status == 0 && options->action == ACTION_SHOW_CONFIG) {
         *done = true;
         status = show_config(options);

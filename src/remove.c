@@ -50,7 +50,7 @@ bool remove_refuse_used(struct removal *removal, size_t others, const char *who)
         log_notice("%s is not removed: it is in use, by %s", lock, who);
     else
         log_notice("%s is not removed: %zu are there, the first of them %s", lock, others, who);
-    return remove_stop(removal, removal->options->conflict_status);
+    return remove_stop(removal, EXITCODE_BUSY);
 }
 
 bool remove_refuse_unsettled(struct removal *removal, bool vanished, int64_t lease)
@@ -62,7 +62,7 @@ bool remove_refuse_unsettled(struct removal *removal, bool vanished, int64_t lea
                removal->options->lock,
                vanished ? "a holder vanished" : "it is not known who held it before",
                clock_format(lease, span), lease / CLOCK_S + 1);
-    return remove_stop(removal, removal->options->conflict_status);
+    return remove_stop(removal, EXITCODE_BUSY);
 }
 
 static bool look(struct removal *removal)
@@ -159,7 +159,7 @@ static bool failed(struct removal *removal)
         return remove_stop(removal, (int)status);
     }
     log_notice("%s", why);
-    return remove_stop(removal, removal->options->conflict_status);
+    return remove_stop(removal, EXITCODE_BUSY);
 }
 
 /* Waits until the lock is held; -n and -w limit all of it. */
@@ -251,7 +251,7 @@ static bool remove_all(struct removal *removal)
             return false;
     if (lock_phase(removal->lock) != LOCK_LEFT) {
         log_notice("%s is not removed: what goes with it changes all the time", lock);
-        return remove_stop(removal, removal->options->conflict_status);
+        return remove_stop(removal, EXITCODE_BUSY);
     }
     if (lock_failure(removal->lock, &why))
         return failed(removal);

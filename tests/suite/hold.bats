@@ -101,6 +101,22 @@ EOF
   ends_with 0 "$holder"
 }
 
+@test "--hold: never ends with 0 without the lock, whatever -E is for commands" {
+  mkdir -p xdg/zkflock
+  printf '%s\n' "[zkflock]" "conflict-exit-code = 0" >xdg/zkflock/config
+  hold "$LOCK" release
+  run -0 zkflock -n "$LOCK" touch ran
+  run -1 zkflock --hold --for $$ -n "$LOCK"
+  run -1 bash -c 'eval "$(zkflock --hold --for $$ --export -n "$1" || echo exit 1)"; touch ran' bash "$LOCK"
+  run -1 bash -ec 'eval "$(zkflock --hold --for $$ --export -w 0.1 "$1")"; touch ran' bash "$LOCK"
+  run -5 zkflock --hold --for $$ -n -E 5 "$LOCK"
+  run -64 zkflock --hold --for $$ -n -E 0 "$LOCK"
+  assert_output "zkflock: -E 0 does not go with --hold: 0 means that the lock is held"
+  assert_not_exist ran
+  touch release
+  ends_with 0 "$holder"
+}
+
 @test "--hold --export: an environment that cannot be printed is a failure, and the lock is given back" {
   run -71 bash -c 'zkflock --hold --export --for $1 "$2" 2>log >/dev/full' bash $$ "$LOCK"
   assert_equal "$(cat log)" \

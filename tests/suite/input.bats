@@ -70,17 +70,17 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   local take="--exclusive -e --shared --permits --unfair --with --hook --retry --retry-delay --node-style \
     --lease --signal --kill-after --on-lost --lock-delay"
   local ask="--servers --connect-timeout --session-timeout"
-  local wait="-n -w -E"
+  local wait="-n -w"
   local tell="--config --verbose --quiet --log-format --log-syslog"
   local -A effective=(
-    [run]="$tell $ask $wait $take --no-reentry --once-per --skip-exit-code --tree --close"
-    [--hold]="$tell $ask $wait $take --no-reentry --export --for"
+    [run]="$tell $ask $wait -E $take --no-reentry --once-per --skip-exit-code --tree --close"
+    [--hold]="$tell $ask $wait -E $take --no-reentry --export --for"
     [--unlock]="$tell --servers --for"
     [--list]="$tell $ask --json --watch --names"
     [--revoke]="$tell $ask $wait --yes"
     [--break]="$tell $ask --yes"
     [--remove]="$tell $ask $wait"
-    [--show-config]="$tell $ask $wait $take --once-per --skip-exit-code"
+    [--show-config]="$tell $ask $wait -E $take --once-per --skip-exit-code"
   ) value=(
     [--permits]=2 [--with]=other [--hook]=true [--retry]=1 [--retry-delay]=1 [--node-style]=kazoo
     [--lease]=20 [--signal]=HUP [--kill-after]=1 [--on-lost]=kill [--lock-delay]=0 [--servers]=h

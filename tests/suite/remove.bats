@@ -44,14 +44,17 @@ removal() { timeout 40 zkflock --remove "$@"; }
   run -0 removal "$LOCK"
 }
 
-@test "--remove -E: the status where somebody uses the lock, and no other" {
+@test "--remove: 1 if somebody uses the lock, whatever -E is for commands" {
+  mkdir -p xdg/zkflock
+  printf '%s\n' "[zkflock]" "conflict-exit-code = 0" >xdg/zkflock/config
   hold "$LOCK" release
-  run -77 removal -E 77 "$LOCK"
-  run -77 removal -E 77 -w 0.3 "$LOCK"
+  run -1 removal "$LOCK"
+  run -1 removal -w 0.3 "$LOCK"
+  run -64 removal -E 0 "$LOCK"
+  assert_output "zkflock: -E does not go with --remove: there is no command"
   touch release
-  ends_with 0 "$holder"
-  run -0 removal -E 77 "$LOCK"
-  run -1 removal -E 77 "$LOCK"
+  wait "$holder"
+  run -0 removal "$LOCK"
 }
 
 @test "--remove -w waits for those who are there" {
