@@ -9,6 +9,14 @@
  */
 #include "lock_state.h"
 
+static void leave_because_kazoo(struct lock *lock, const char *path)
+{
+    leave_because(lock, EXITCODE_CONFIG,
+                  "%s is in use as a semaphore of kazoo's, which does not count zkflock in; "
+                  "choose another LOCK",
+                  path);
+}
+
 static void leave_because_permits(struct lock *lock)
 {
     if (!lock->terms.permits)
@@ -25,13 +33,16 @@ static void leave_because_permits(struct lock *lock)
 bool accept_above(struct lock *lock)
 {
     int rc = lock->rc[TAG_ABOVE] != ZOK ? lock->rc[TAG_ABOVE] : lock->rc[TAG_ABOVE_DATA];
-    bool is_lock = lock->above.contenders > 0 || lock->above.is_lock;
+    bool is_taken =
+        lock->above.contenders > 0 || lock->above.is_lock || lock->above.is_kazoo_semaphore;
 
-    if (!lock->terms.above || (lock->above.read && !is_lock))
+    if (!lock->terms.above || (lock->above.read && !is_taken))
         return true;
     lock_unmake(lock);
     if (!lock->above.read)
         leave_because_rc(lock, rc, "read", lock->terms.above);
+    else if (lock->above.is_kazoo_semaphore)
+        leave_because_kazoo(lock, lock->terms.above);
     else if (lock->above.contenders > 0)
         leave_because(lock, EXITCODE_CONFIG,
                       "%s is in use as a lock without --permits; leave that out, or choose another "
@@ -54,14 +65,11 @@ bool accept_znode(struct lock *lock)
             lock, EXITCODE_CONFIG,
             "%s holds %zu bytes that are not zkflock's: it is no lock; choose another LOCK",
             lock->path, lock->foreign_len);
+    else if (lock->is_kazoo_semaphore)
+        leave_because_kazoo(lock, lock->path);
     else if (lock->is_semaphore)
         leave_because(lock, EXITCODE_CONFIG,
                       "%s is a semaphore; it takes --permits, or choose another LOCK", lock->path);
-    else if (lock->is_kazoo_semaphore)
-        leave_because(lock, EXITCODE_CONFIG,
-                      "%s is in use as a semaphore of kazoo's, which does not count zkflock in; "
-                      "choose another LOCK",
-                      lock->path);
     else if (lock->record_state == RECORD_OURS && lock->record.permits != lock->terms.permits)
         leave_because_permits(lock);
     else if (recipe_exhausted(lock->node))
@@ -78,8 +86,20 @@ bool accept_znode(struct lock *lock)
 
 static void note_list(struct above *above, const struct session_event *event)
 {
-    if (event->rc == ZOK)
-        above->contenders = recipe_contenders(event->children, event->children_len);
+    if (event->rc != ZOK)
+        return;
+    above->contenders = recipe_contenders(event->children, event->children_len);
+    above->is_kazoo_semaphore = recipe_is_kazoo_semaphore(event->children, event->children_len);
+}
+
+/* How many may hold it at once is what kazoo writes into an idle Semaphore. */
+static bool is_number(const char *data, size_t len)
+{
+    size_t digits = 0;
+
+    while (digits < len && data[digits] >= '0' && data[digits] <= '9')
+        digits++;
+    return len > 0 && digits == len;
 }
 
 static void note_data(struct above *above, const struct session_event *event)
@@ -92,6 +112,7 @@ static void note_data(struct above *above, const struct session_event *event)
     if (event->rc != ZOK)
         return;
     above->is_lock = record_decode(event->data, event->data_len, &record);
+    above->is_kazoo_semaphore |= is_number(event->data, event->data_len);
     above->version = census.version;
     /*
      * No lock stands where the data is somebody else's, and what its version counts is not known.

@@ -98,6 +98,7 @@ struct above {
     bool read;         /* behind the own create, list and data; the rest holds only then */
     size_t contenders; /* of that lock */
     bool is_lock;      /* it has a lock's record */
+    bool is_kazoo_semaphore;
     int32_t version;
     uint32_t vanished; /* from that lock, and not counted out */
 };

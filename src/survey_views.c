@@ -69,20 +69,36 @@ static bool has_contenders(const struct znode *znode)
     return false;
 }
 
+static bool has_kazoo_permits(const struct znode *znode)
+{
+    for (size_t i = 0; i < znode->len; i++)
+        if (is_kazoo_permit(znode->children[i]))
+            return true;
+    return false;
+}
+
 /*
  * The leases of a semaphore, or NULL where there is none.  Somebody may have locks that are called
- * like the parts of one.
+ * like the parts of one, or use a kazoo Semaphore there.
  */
 static const struct znode *leases_of(const struct znode *znode)
 {
     const struct znode *leases = tree_child(znode, RECIPE_SEMAPHORE_LEASES);
     struct record record;
 
-    if (!leases || has_contenders(znode))
+    if (!leases || has_contenders(znode) || has_kazoo_permits(znode))
         return NULL;
     if (record_decode(leases->data, leases->data_len, &record))
         return record.permits ? leases : NULL;
     return tree_child(znode, RECIPE_SEMAPHORE_LOCKS) ? leases : NULL;
+}
+
+/* Of a semaphore that is shown as kazoo's, because it is used as that. */
+static bool is_unused_part(const struct znode *znode, const struct znode *child)
+{
+    return has_kazoo_permits(znode) && !has_contenders(child) &&
+           (child == tree_child(znode, RECIPE_SEMAPHORE_LEASES) ||
+            child == tree_child(znode, RECIPE_SEMAPHORE_LOCKS));
 }
 
 static struct view *new_view(struct gathering *gathering)
@@ -144,7 +160,8 @@ static void gather(struct gathering *gathering, const struct znode *znode)
     for (size_t i = 0; znode->depth != SURVEY_LOCK && i < znode->len; i++) {
         const struct znode *child = znode->children[i];
 
-        if (!child->contender && !(leases && (child == leases || child == queue)))
+        if (!child->contender && !(leases && (child == leases || child == queue)) &&
+            !is_unused_part(znode, child))
             gather(gathering, child);
     }
 }

@@ -34,6 +34,7 @@ load list
 }
 
 @test "--list: a Semaphore of kazoo's, and a lock that is named like one who holds it" {
+  zkflock --permits 3 "$LOCK/pool" true
   coproc PERMIT { exec zk "$ONE" create-kind ephemeral "$LOCK/pool/0123456789abcdef0123456789abcdef" 3>&-; }
   permit_pid=$PERMIT_PID
   read -r -u "${PERMIT[0]}" _
@@ -42,6 +43,13 @@ load list
   assert_regex "$(row "$LOCK/pool")" "^$LOCK/pool held permits 1 session 0x[0-9a-f]+ [0-9]+s 0 \(unknown\)$"
   assert_regex "$(row "$LOCK/d41d8cd98f00b204e9800998ecf8427e")" " free 0$"
   assert_equal "${#lines[@]}" 3
+  run -0 zkflock -q --list "$LOCK/pool"
+  for permits in "" "--permits 1"; do
+    # shellcheck disable=SC2086 # two words
+    run -78 zkflock $permits "$LOCK/pool" touch ran
+    assert_output --partial "$LOCK/pool is in use as a semaphore of kazoo's"
+  done
+  assert_not_exist ran
   eval "exec ${PERMIT[1]}>&-"
   wait "$permit_pid"
 }
