@@ -70,7 +70,7 @@ static bool ask(struct keeper *keeper)
     int64_t next_proof = first_proof(keeper);
 
     keeper->once = once_new(keeper->session, lockset_tags(keeper->locks), keeper->options->lock,
-                            keeper_node(keeper), keeper->options->once_per);
+                            keeper_node(keeper), keeper->options->once_per, keeper->begun_at);
     for (;;) {
         if (keeper_cut_short(keeper))
             return false;
@@ -92,9 +92,12 @@ static bool skip(struct keeper *keeper)
     const struct log_field fields[] = {{"ago_s", LOG_SPAN, .number = once_ago(keeper->once)}, {0}};
 
     log_event(LOG_SKIPPED, fields,
-              "skipped: the last successful run of %s began %s ago, --once-per %s",
+              "skipped: the last successful run of %s began %s ago, --once-per %s%s",
               keeper->options->lock, clock_format(once_ago(keeper->once), ago),
-              clock_format(keeper->options->once_per, period));
+              clock_format(keeper->options->once_per, period),
+              once_ago(keeper->once) > keeper->options->once_per
+                  ? ", counted from when zkflock began to wait"
+                  : "");
     hook_tell(keeper->hook, HOOK_SKIPPED);
     return keeper_stop(keeper, keeper->options->skip_status);
 }

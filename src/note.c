@@ -50,14 +50,15 @@ bool note_decode(const char *text, size_t len, int64_t *began)
     return true;
 }
 
-enum note_verdict note_judge(int64_t began, int64_t now, int64_t period, int64_t *ago)
+enum note_verdict note_judge(int64_t began, int64_t now, int64_t waited, int64_t period,
+                             int64_t *ago)
 {
     *ago = 0;
     if (began == NOTE_NEVER)
         return NOTE_DUE;
     /* Neither is below 0 then, so that the difference fits. */
     *ago = (now > 0 ? now : 0) - began;
-    if (*ago > period)
+    if (*ago > period && *ago - waited > period)
         return NOTE_DUE;
     return *ago >= -period ? NOTE_RECENT : NOTE_AHEAD;
 }

@@ -36,15 +36,18 @@ size_t note_encode(int64_t began, char text[NOTE_SIZE]);
 bool note_decode(const char *text, size_t len, int64_t *began);
 
 enum note_verdict {
-    NOTE_DUE,    /* the last success began longer ago than the period, or there was none */
+    NOTE_DUE,    /* the last success began too long ago, or there was none */
     NOTE_RECENT, /* it did not, or it lies a little ahead: servers' clocks differ */
     NOTE_AHEAD,  /* it lies ahead by more than the period: some server's clock is or was wrong */
 };
 
 /*
- * Whether a run is due now; all in ms.  *ago is how long ago the last success began, below 0 where
- * it lies ahead.
+ * Whether a run is due; all in ms.  It is if more than the period lies between the begin of the
+ * last success and the time when the caller began to wait, which it has done for waited, 0 or more:
+ * who waited for that success does not run again, however long the job took.  *ago is how long ago
+ * the last success began, below 0 where it lies ahead.
  */
-enum note_verdict note_judge(int64_t began, int64_t now, int64_t period, int64_t *ago);
+enum note_verdict note_judge(int64_t began, int64_t now, int64_t waited, int64_t period,
+                             int64_t *ago);
 
 #endif

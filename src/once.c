@@ -39,6 +39,7 @@ struct once {
     char *path; /* of the note */
     char *node; /* the own one */
     int64_t period;
+    int64_t started_at; /* when the caller began to wait for the lock, by the own clock */
 
     enum once_phase phase;
     enum once_step step; /* under way */
@@ -174,10 +175,10 @@ static void judge(struct once *once, const struct session_event *event)
     }
     once->step = STEP_NONE;
     once->now = event->stat.mtime;
-    once->phase =
-        note_judge(once->last, once->now, once->period / CLOCK_MS, &once->ago) == NOTE_RECENT
-            ? ONCE_RECENT
-            : ONCE_DUE;
+    once->phase = note_judge(once->last, once->now, (event->sent - once->started_at) / CLOCK_MS,
+                             once->period / CLOCK_MS, &once->ago) == NOTE_RECENT
+                      ? ONCE_RECENT
+                      : ONCE_DUE;
 }
 
 static void noted(struct once *once)
@@ -250,7 +251,7 @@ void once_handle(struct once *once, const struct session_event *event)
 /* ---- the caller's ---- */
 
 struct once *once_new(struct session *session, int tag, const char *lock, const char *node,
-                      int64_t period)
+                      int64_t period, int64_t started_at)
 {
     struct once *once = xcalloc(1, sizeof(*once));
 
@@ -259,6 +260,7 @@ struct once *once_new(struct session *session, int tag, const char *lock, const 
     once->path = note_path(lock);
     once->node = xstrdup(node);
     once->period = period;
+    once->started_at = started_at;
     once->phase = ONCE_ASKING;
     take(once, STEP_READ);
     return once;

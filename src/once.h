@@ -8,8 +8,8 @@
  *                          is not ONCE_NOTING
  *     once_free()          at any time
  *
- * All times are the ensemble's: what its leader wrote into Stats.  A host's own clock plays no
- * part.  One thread; see session.h.
+ * All times are the ensemble's: what its leader wrote into Stats.  Of the host's own clock only a
+ * span counts, the time that the caller has waited.  One thread; see session.h.
  */
 #ifndef ZKFLOCK_ONCE_H
 #define ZKFLOCK_ONCE_H
@@ -31,11 +31,12 @@ enum once_phase {
 };
 
 /*
- * Begins to ask for the lock at this path, held as node; both are copied.  period is in ns.  tag
- * is one that nobody else uses in the session, which has to live as long.
+ * Begins to ask for the lock at this path, held as node; both are copied.  period is in ns, and
+ * started_at is when the caller began to wait for the lock, by clock_now().  tag is one that nobody
+ * else uses in the session, which has to live as long.
  */
 struct once *once_new(struct session *session, int tag, const char *lock, const char *node,
-                      int64_t period);
+                      int64_t period, int64_t started_at);
 
 /* Takes an event of the session, every one of them. */
 void once_handle(struct once *once, const struct session_event *event);

@@ -91,6 +91,27 @@ own_node() { zk "$ONE" ls "$LOCK" | head -n 1; }
   assert_output ran
 }
 
+@test "once-per: who waited for a run that succeeded is skipped, however long it took" {
+  echo 0 >long.status
+  start long --once-per 1s "$LOCK"
+  long=$job
+  wait_in_line waiting --once-per 1s --skip-exit-code 8 "$LOCK" touch again
+  waiting=$waiter
+  began=$(now)
+  passed() { [ "$(now)" -gt $((began + 2000)) ]; }
+  eventually passed
+  # Who comes so long after its begin runs.
+  wait_in_line later --once-per 1s "$LOCK" touch ran
+  later=$waiter
+  touch long.go
+  ends_with 0 "$long"
+  ends_with 8 "$waiting"
+  assert contains waiting "--once-per 1 s, counted from when zkflock began to wait"
+  assert_not_exist again
+  ends_with 0 "$later"
+  assert_exist ran
+}
+
 @test "once-per: what counts is when the run began" {
   echo 0 >long.status
   start long --once-per 1h "$LOCK"

@@ -99,24 +99,32 @@ static void test_note(void)
 static void test_due(void)
 {
     static const struct {
-        int64_t began, now, period;
+        int64_t began, now, waited, period;
         enum note_verdict verdict;
         int64_t ago;
     } cases[] = {
-        {NOTE_NEVER, 0, 1000, NOTE_DUE, 0},
-        {NOTE_NEVER, 5000, INT64_MAX, NOTE_DUE, 0},
-        {5000, 5000, 1000, NOTE_RECENT, 0},
-        {5000, 6000, 1000, NOTE_RECENT, 1000},
-        {5000, 6001, 1000, NOTE_DUE, 1001},
+        {NOTE_NEVER, 0, 0, 1000, NOTE_DUE, 0},
+        {NOTE_NEVER, 5000, 0, INT64_MAX, NOTE_DUE, 0},
+        {5000, 5000, 0, 1000, NOTE_RECENT, 0},
+        {5000, 6000, 0, 1000, NOTE_RECENT, 1000},
+        {5000, 6001, 0, 1000, NOTE_DUE, 1001},
+        /* behind a wait */
+        {5000, 7000, 1000, 1000, NOTE_RECENT, 2000},
+        {5000, 7001, 1000, 1000, NOTE_DUE, 2001},
+        {5000, 9000, 9000, 1000, NOTE_RECENT, 4000},
+        {NOTE_NEVER, 9000, 9000, 1000, NOTE_DUE, 0},
         /* ahead */
-        {6000, 5000, 1000, NOTE_RECENT, -1000},
-        {6001, 5000, 1000, NOTE_AHEAD, -1001},
+        {6000, 5000, 0, 1000, NOTE_RECENT, -1000},
+        {6001, 5000, 0, 1000, NOTE_AHEAD, -1001},
+        {6001, 5000, 9000, 1000, NOTE_AHEAD, -1001},
         /* the ends */
-        {1, INT64_MAX, 1000, NOTE_DUE, INT64_MAX - 1},
-        {INT64_MAX, 1, 1000, NOTE_AHEAD, 1 - INT64_MAX},
-        {INT64_MAX, INT64_MIN, 1000, NOTE_AHEAD, -INT64_MAX},
-        {INT64_MAX, 0, INT64_MAX, NOTE_RECENT, -INT64_MAX},
-        {1, INT64_MAX, INT64_MAX, NOTE_RECENT, INT64_MAX - 1},
+        {1, INT64_MAX, 0, 1000, NOTE_DUE, INT64_MAX - 1},
+        {INT64_MAX, 1, 0, 1000, NOTE_AHEAD, 1 - INT64_MAX},
+        {INT64_MAX, 0, INT64_MAX, 1000, NOTE_AHEAD, -INT64_MAX},
+        {1, INT64_MAX, INT64_MAX, 1000, NOTE_RECENT, INT64_MAX - 1},
+        {INT64_MAX, INT64_MIN, 0, 1000, NOTE_AHEAD, -INT64_MAX},
+        {INT64_MAX, 0, 0, INT64_MAX, NOTE_RECENT, -INT64_MAX},
+        {1, INT64_MAX, 0, INT64_MAX, NOTE_RECENT, INT64_MAX - 1},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -124,8 +132,8 @@ static void test_due(void)
         int64_t ago;
 
         snprintf(subject, sizeof(subject), "case %zu", i);
-        CHECK(subject,
-              note_judge(cases[i].began, cases[i].now, cases[i].period, &ago) == cases[i].verdict);
+        CHECK(subject, note_judge(cases[i].began, cases[i].now, cases[i].waited, cases[i].period,
+                                  &ago) == cases[i].verdict);
         CHECK(subject, ago == cases[i].ago);
     }
 }
