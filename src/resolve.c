@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "exitcode.h"
 #include "lockname.h"
+#include "text.h"
 #include "together.h"
 #include "values.h"
 #include "xalloc.h"
@@ -48,23 +49,17 @@ static int take_with(struct options *options, char *name)
     return is_lock(name) ? 0 : EXITCODE_USAGE;
 }
 
-/* A file has all of them in one line, with commas between. */
+/* With commas between. */
 static int take_with_list(struct options *options, const char *text)
 {
-    for (;;) {
-        const char *end = strchrnul(text, ',');
-        const char *last = end;
+    char *list = xstrdup(text);
+    char *rest = list;
+    int status = 0;
 
-        text += strspn(text, " \t");
-        while (last > text && (last[-1] == ' ' || last[-1] == '\t'))
-            last--;
-
-        int status = take_with(options, xstrndup(text, (size_t)(last - text)));
-
-        if (status || !*end)
-            return status;
-        text = end + 1;
-    }
+    while (status == 0 && rest)
+        status = take_with(options, xstrdup(text_trim(strsep(&rest, ","))));
+    free(list);
+    return status;
 }
 
 static int check_path(const struct setting *setting)
@@ -186,8 +181,7 @@ static int take_setting(struct options *options, const struct setting *setting)
         options->tree = setting->option == OPT_TREE;
         return 0;
     case OPT_WITH:
-        return setting->level == SETTINGS_COMMAND_LINE ? take_with(options, xstrdup(text))
-                                                       : take_with_list(options, text);
+        return take_with_list(options, text);
     case OPT_SESSION_TIMEOUT:
         return values_session_timeout(options, name, text);
     case 'v':

@@ -13,6 +13,7 @@
 #include "lockname.h"
 #include "log.h"
 #include "lookup.h"
+#include "text.h"
 #include "xalloc.h"
 
 struct host {
@@ -80,18 +81,26 @@ static char *parse_host(const char *text, struct host *host)
 struct servers *servers_parse(const char *text, char **fault)
 {
     struct servers *servers = xcalloc(1, sizeof(*servers));
-    size_t list_len = strcspn(text, "/");
-    char *list = xstrndup(text, list_len);
-    char *rest = list;
+    char *copy = xstrdup(text);
+    char *rest = text_trim(copy);
+    char *chroot = strchr(rest, '/');
 
     *fault = NULL;
     servers->text = xstrdup(text);
     /* "host:2181/" is how some tools write "no chroot". */
-    servers->chroot = xstrdup(strcmp(text + list_len, "/") == 0 ? "" : text + list_len);
+    servers->chroot = xstrdup(chroot && chroot[1] ? chroot : "");
+    if (chroot)
+        *chroot = '\0';
     if (servers->chroot[0]) {
         const char *wrong = lockname_path_fault(servers->chroot);
+        const char *comma = strchr(servers->chroot, ',');
 
-        if (wrong)
+        if (comma)
+            *fault = xasprintf("the chroot %.*s stands once, behind the last server: "
+                               "HOST:PORT,HOST:PORT%.*s",
+                               (int)(comma - servers->chroot), servers->chroot,
+                               (int)(comma - servers->chroot), servers->chroot);
+        else if (wrong)
             *fault = xasprintf("the chroot '%s' %s", servers->chroot, wrong);
     }
     while (!*fault && rest) {
@@ -100,9 +109,9 @@ struct servers *servers_parse(const char *text, char **fault)
         servers->hosts =
             xreallocarray(servers->hosts, servers->hosts_len + 1, sizeof(servers->hosts[0]));
         servers->hosts[servers->hosts_len] = (struct host){0};
-        *fault = parse_host(one, &servers->hosts[servers->hosts_len++]);
+        *fault = parse_host(text_trim(one), &servers->hosts[servers->hosts_len++]);
     }
-    free(list);
+    free(copy);
     if (*fault) {
         servers_free(servers);
         return NULL;

@@ -115,3 +115,15 @@ int64_t text_now(void)
     clock_gettime(CLOCK_REALTIME, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
+
+char *text_trim(char *text)
+{
+    size_t len;
+
+    text += strspn(text, " \t");
+    len = strlen(text);
+    while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t'))
+        len--;
+    text[len] = '\0';
+    return text;
+}

@@ -34,4 +34,7 @@ const char *text_clock(int64_t ms, char buf[TEXT_TIME_SIZE]);
 /* The time now, ms since 1970. */
 int64_t text_now(void);
 
+/* Cuts blanks off both ends, in place; returns the beginning. */
+char *text_trim(char *text);
+
 #endif

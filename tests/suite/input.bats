@@ -144,6 +144,8 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   usage "--servers: '::1:2181' has more than one colon; an IPv6 address is written in brackets: [::1]:2181" \
     -z ::1:2181 "$LOCK" touch ran
   usage "--servers: the chroot '/a/' ends in a slash" -z "$ONE/a/" "$LOCK" touch ran
+  usage "--servers: the chroot /a stands once, behind the last server: HOST:PORT,HOST:PORT/a" \
+    -z "$ONE/a,$ONE/a" "$LOCK" touch ran
   ZKFLOCK_SERVERS=h:0 refuses 78 "\$ZKFLOCK_SERVERS: 'h:0' has no valid port: 1 to 65535" \
     "$LOCK" touch ran
 }

@@ -24,6 +24,17 @@ load helper
   done
 }
 
+@test "blanks round the commas, in an option, the environment and a file" {
+  list=" 127.0.0.1:1 , $ONE ,127.0.0.1:1 / "
+  run -0 zkflock -z "$list" "$LOCK" echo ran
+  assert_output ran
+  ZKFLOCK_SERVERS=$list run -0 zkflock "$LOCK" echo ran
+  assert_output ran
+  printf '[zkflock]\nservers = 127.0.0.1:1,  %s\n' "$ONE" >config
+  ZKFLOCK_SERVERS='' run -0 zkflock --config config "$LOCK" echo ran
+  assert_output ran
+}
+
 @test "--servers goes before ZKFLOCK_SERVERS, and an empty ZKFLOCK_SERVERS is none" {
   ZKFLOCK_SERVERS=127.0.0.1:1 run -0 zkflock -z "$ONE" "$LOCK" true
   ZKFLOCK_SERVERS="" run -69 zkflock --connect-timeout 0.2 "$LOCK" true

@@ -26,6 +26,19 @@ missing() {
   done
 }
 
+@test "--with: several in one word, with commas between, as in a file" {
+  echo "[lock $LOCK/c]
+with = $LOCK/a, $LOCK/b" >config
+  for way in "--with $LOCK/a,$LOCK/b" "--config config"; do
+    # shellcheck disable=SC2086 # two words
+    run -0 zkflock $way "$LOCK/c" sh -c \
+      'for l in a b c; do zkflock -q -n --no-reentry "${ZKFLOCK_LOCK%c}$l" true && echo free; done; echo ran'
+    assert_output ran
+  done
+  run -64 zkflock --with "$LOCK/a,,$LOCK/b" "$LOCK/c" touch ran
+  assert_output "zkflock: the LOCK '' is empty"
+}
+
 @test "--with: opposite orders do not wait for each other for ever" {
   echo 0 >counter
   for order in "a b c" "c b a" "b a c" "c a b"; do
