@@ -61,10 +61,9 @@ bool accept_znode(struct lock *lock)
     if (!accept_above(lock))
         return false;
     if (lock->record_state == RECORD_FOREIGN)
-        leave_because(
-            lock, EXITCODE_CONFIG,
-            "%s holds %zu bytes that are not zkflock's: it is no lock; choose another LOCK",
-            lock->path, lock->foreign_len);
+        leave_because(lock, EXITCODE_CONFIG,
+                      "%s holds data that is not zkflock's: it is no lock; choose another LOCK",
+                      lock->path);
     else if (lock->is_kazoo_semaphore)
         leave_because_kazoo(lock, lock->path);
     else if (lock->is_semaphore)

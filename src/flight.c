@@ -81,7 +81,6 @@ static void note_parent(struct lock *lock, const struct session_event *event)
         lock->record = (struct record){.lease_ms = lock_lease_without_record(lock)};
     } else {
         lock->record_state = RECORD_FOREIGN;
-        lock->foreign_len = event->data_len;
     }
 }
 

@@ -14,17 +14,6 @@
 #include "text.h"
 #include "xalloc.h"
 
-int list_flush(FILE *out)
-{
-    if (fflush(out) == 0 && !ferror(out))
-        return 0;
-    /* Who reads only the beginning, as head(1) does, wants no message. */
-    if (errno == EPIPE)
-        return EXITCODE_SIGNAL + SIGPIPE;
-    log_error("cannot write to stdout: %s", strerror(errno));
-    return EXITCODE_OSERR;
-}
-
 /* ---- what to look at ---- */
 
 /* -q on the command line; a config file that makes zkflock quiet does not silence a list. */
@@ -152,7 +141,7 @@ static int print_names(char **names, size_t len)
             puts(name);
         free(name);
     }
-    return list_flush(stdout);
+    return text_flush();
 }
 
 /* What is known without an ensemble is worth printing too. */
@@ -183,7 +172,7 @@ static int tell_table(const struct list *list, const struct view *views, size_t 
     if (count == 0)
         log_notice("no locks below %s", list_name_root(list->options));
     list_print(list, views, count, stdout, screen_width(), screen_colours());
-    return list_flush(stdout);
+    return text_flush();
 }
 
 static int tell_once(const struct list *list, struct survey *survey)

@@ -141,7 +141,7 @@ static int dump(json_t *root, size_t flags)
         return EXITCODE_OSERR;
     }
     putchar('\n');
-    return list_flush(stdout);
+    return text_flush();
 }
 
 int list_json(const struct list *list, const struct view *views, size_t count)

@@ -18,10 +18,6 @@ struct list {
     char *one; /* the path of the one LOCK that was asked for by name; NULL: of several or all */
 };
 
-/* Whether it is out: returns 0, or the exit status, after a message where there is one to read it.
- */
-int list_flush(FILE *out);
-
 /* ---- list_text.c ---- */
 
 /* "ci@runner7", or the address or the session; to be freed.  Clean, see text.h. */

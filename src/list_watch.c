@@ -59,7 +59,7 @@ static int print_line(const struct list *list, const struct change *change)
     putchar('\n');
     free(name);
     free(clean);
-    return list_flush(stdout);
+    return text_flush();
 }
 
 static int take_change(const struct change *change, void *whose)

@@ -131,7 +131,6 @@ struct lock {
     struct record adopting; /* by the step under way */
     enum record_state record_state;
     enum counting counting;
-    size_t foreign_len; /* of what the znode holds, RECORD_FOREIGN */
     struct recipe_census census;
     int64_t pzxid; /* the last change to the children */
     unsigned int remade;

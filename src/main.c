@@ -31,12 +31,13 @@
 
 /*
  * A closed stdin, stdout or stderr would be taken over by the next descriptor opened.  The
- * stand-in is close-on-exec: the command finds it closed as the caller left it.
+ * stand-in is close-on-exec, so that the command finds it closed as the caller left it, and takes
+ * no output, so that what cannot be written is noticed.
  */
 static void fill_standard_descriptors(void)
 {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY | O_CLOEXEC) != fd)
             return;
 }
 

@@ -126,9 +126,9 @@ static void note_was_read(struct once *once, const struct session_event *event)
      */
     if (once->exists && !note_decode(event->data, event->data_len, &once->last)) {
         fail(once, EXITCODE_CONFIG,
-             xasprintf("%s holds %zu bytes that are no note of --once-per's; delete it if nobody "
+             xasprintf("%s holds data that is no note of --once-per's; delete it if nobody "
                        "needs it, or choose another LOCK",
-                       once->path, event->data_len));
+                       once->path));
         return;
     }
     once->version = event->stat.version;

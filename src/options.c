@@ -12,6 +12,7 @@
 #include "together.h"
 #include "usage.h"
 #include "values.h"
+#include "text.h"
 #include "xalloc.h"
 
 #ifndef ZKFLOCK_VERSION
@@ -315,7 +316,7 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
             else
                 printf("zkflock %s\n", ZKFLOCK_VERSION);
             *done = true;
-            return 0;
+            return text_flush();
         }
         status = take_argument(options, option);
     }

@@ -10,6 +10,7 @@
 #include "exitcode.h"
 #include "settings.h"
 #include "values.h"
+#include "text.h"
 #include "xalloc.h"
 
 enum { MAX_ROWS = 64 };
@@ -156,10 +157,7 @@ int show_config(const struct options *options)
         status = EXITCODE_USAGE;
     } else {
         print(options, rows, count);
-        if (fflush(stdout) != 0) {
-            log_error("cannot write to stdout: %s", strerror(errno));
-            status = EXITCODE_OSERR;
-        }
+        status = text_flush();
     }
     for (size_t i = 0; i < count; i++)
         free(rows[i].value);

@@ -1,11 +1,15 @@
 #include "text.h"
 
+#include <errno.h>
 #include <langinfo.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <wchar.h>
 
+#include "exitcode.h"
+#include "log.h"
 #include "xalloc.h"
 
 /* Takes the next character: its length, 0 at the end; *width is 0 if it is none that can be seen.
@@ -126,4 +130,14 @@ char *text_trim(char *text)
         len--;
     text[len] = '\0';
     return text;
+}
+
+int text_flush(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    if (errno == EPIPE)
+        return EXITCODE_SIGNAL + SIGPIPE;
+    log_error("cannot write to stdout: %s", strerror(errno));
+    return EXITCODE_OSERR;
 }

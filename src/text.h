@@ -34,6 +34,12 @@ const char *text_clock(int64_t ms, char buf[TEXT_TIME_SIZE]);
 /* The time now, ms since 1970. */
 int64_t text_now(void);
 
+/*
+ * Ends what was written to stdout; returns the exit status, after a message if it could not be
+ * written.  Who reads only the beginning, as head(1) does, gets none.
+ */
+int text_flush(void);
+
 /* Cuts blanks off both ends, in place; returns the beginning. */
 char *text_trim(char *text);
 

@@ -201,7 +201,7 @@ with_limit() {
 @test "78 when the lock's znode is something else" {
   zk "$ONE" create "$LOCK" "settings of an application"
   run -78 zkflock "$LOCK" touch ran
-  assert_output "zkflock: $LOCK holds 26 bytes that are not zkflock's: it is no lock; choose another LOCK"
+  assert_output "zkflock: $LOCK holds data that is not zkflock's: it is no lock; choose another LOCK"
   run -0 zk "$ONE" get "$LOCK"
   assert_output "settings of an application"
 

@@ -116,7 +116,7 @@ after_one() {
   run -0 "$TESTS_DIR/interop/contest" "$ONE" "$LOCK" other 10 kazoo-semaphore:3 kazoo-semaphore:3
   assert_output "done=0 lost=0 others=20 violations=0 stuck=0"
   run -78 zkflock --lock-delay 0 "$LOCK" touch ran
-  assert_output "zkflock: $LOCK holds 1 bytes that are not zkflock's: it is no lock; choose another LOCK"
+  assert_output "zkflock: $LOCK holds data that is not zkflock's: it is no lock; choose another LOCK"
   run -78 zkflock --permits 3 "$LOCK" touch ran
   assert_output "zkflock: $LOCK is in use as a semaphore of kazoo's, which does not count zkflock in; choose another LOCK"
   assert_not_exist ran

@@ -317,12 +317,15 @@ deploy"
   zk "$ONE" deny "$LOCK/a" rcdwa
 }
 
-@test "--list: stdout that takes nothing is an error" {
+@test "output that nothing takes is an error, whatever prints it" {
   zkflock "$LOCK" true
-  for how in "" --json --names; do
+  for what in "--list $LOCK" "--list --json $LOCK" "--list --names $LOCK" --help --version --show-config; do
     # shellcheck disable=SC2086 # options
-    run -71 sh -c 'exec zkflock --list $1 "$2" >/dev/full' sh "$how" "$LOCK"
+    run -71 sh -c 'exec zkflock "$@" >/dev/full' sh $what
     assert_output --partial "zkflock: cannot write to stdout: No space left on device"
+    # shellcheck disable=SC2086 # options
+    run -71 sh -c 'exec zkflock "$@" >&-' sh $what
+    assert_output --partial "zkflock: cannot write to stdout: Bad file descriptor"
   done
 }
 

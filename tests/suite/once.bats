@@ -186,7 +186,7 @@ own_node() { zk "$ONE" ls "$LOCK" | head -n 1; }
   for content in "10.0.0.1:80" $'zkflock-once/2 began=5\n' "zkflock-once/1 began=5" $'zkflock-once/1 began=-5\n'; do
     zk "$ONE" create "$LOCK.once" "$content"
     run -78 zkflock --once-per 1h "$LOCK" touch ran
-    assert_output "zkflock: $LOCK.once holds ${#content} bytes that are no note of --once-per's; delete it if nobody needs it, or choose another LOCK"
+    assert_output "zkflock: $LOCK.once holds data that is no note of --once-per's; delete it if nobody needs it, or choose another LOCK"
     assert_equal "$(note)" "${content%$'\n'}"
     zk "$ONE" delete "$LOCK.once"
   done
