@@ -20,7 +20,8 @@ enum { LINE_SIZE = 65536 };
 /* A file that is being read. */
 struct reader {
     struct settings *settings;
-    enum settings_level level; /* of [zkflock]; that of [lock NAME] is the next one */
+    enum settings_level level;      /* of [zkflock] */
+    enum settings_level lock_level; /* of [lock NAME] */
     const char *file;
     char *place; /* FILE:LINE */
     char *lock;  /* the NAME of the section; NULL: it is [zkflock] */
@@ -68,7 +69,7 @@ static void take_pair(struct reader *reader, char *name, char *value)
     }
 
     const struct setting setting = {
-        .level = reader->lock ? reader->level + 1 : reader->level,
+        .level = reader->lock ? reader->lock_level : reader->level,
         .option = key->option,
         .name = name,
         .text = value,
@@ -253,7 +254,11 @@ static bool is_trustworthy(const char *file, const struct stat *st, bool is_syst
 static int read_file(struct settings *settings, enum settings_level level, const char *file,
                      bool named)
 {
-    struct reader reader = {.settings = settings, .level = level, .file = file};
+    struct reader reader = {.settings = settings,
+                            .level = level,
+                            .lock_level = level == SETTINGS_SYSTEM ? SETTINGS_SYSTEM_LOCK
+                                                                   : SETTINGS_USER_LOCK,
+                            .file = file};
     struct stat st;
     FILE *in = fopen(file, "re");
 

@@ -230,6 +230,7 @@ bool hold_export(const char *lock, const char *node, int64_t token, const char *
         print_export(out, "ZKFLOCK_NODE", node);
         fprintf(out, "export ZKFLOCK_TOKEN='%" PRId64 "'\n", token);
         print_export(out, REENTRY_VARIABLE, all);
+        print_export(out, SERVERS_VARIABLE, getenv(SERVERS_VARIABLE)); /* keeper_start() set it */
         error = fclose(out) == 0 ? write_out(text, len) : errno;
     }
     free(text);

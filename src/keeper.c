@@ -65,8 +65,12 @@ struct keeper *keeper_start(const struct options *options, const struct command 
                                .caller = command->hold ? command->hold->caller.pid : 0,
                                .caller_fd = command->hold ? command->hold->caller_fd : -1,
                                .whole_tree = options->tree};
-    /* The guard first: the runner keeps no descriptor of others open, the guard would. */
-    if (!keeper->legacy || guard_start(&keeper->guard, &keeper->mandate) < 0 ||
+    /*
+     * A zkflock inside the command means the same ensemble.  The guard first: the runner keeps no
+     * descriptor of others open, the guard would.
+     */
+    if (!keeper->legacy || setenv(SERVERS_VARIABLE, servers_text(options->servers), 1) < 0 ||
+        guard_start(&keeper->guard, &keeper->mandate) < 0 ||
         hook_start(hook, command, options->lock) < 0) {
         log_error("cannot start: %s", strerror(errno));
         keeper_free(keeper);

@@ -173,8 +173,8 @@ static int take_argument(struct options *options, int option)
 /* What is overridden is not looked at. */
 static int take_environment(struct options *options)
 {
-    char *servers = getenv("ZKFLOCK_SERVERS");
-    char name[] = "$ZKFLOCK_SERVERS";
+    char *servers = getenv(SERVERS_VARIABLE);
+    char name[] = "$" SERVERS_VARIABLE;
     const struct setting setting = {
         .level = SETTINGS_ENVIRONMENT, .option = 'z', .name = name, .text = servers};
 

@@ -14,6 +14,9 @@
 #define SERVERS_DEFAULT_PORT 2181
 #define SERVERS_DEFAULT "127.0.0.1:2181"
 
+/* In the environment: the servers. */
+#define SERVERS_VARIABLE "ZKFLOCK_SERVERS"
+
 struct servers;
 
 /*

@@ -53,11 +53,11 @@ enum {
 
 /* Where a setting stands; of two for the same thing the later one here counts. */
 enum settings_level {
-    SETTINGS_SYSTEM,      /* the system's file, for all locks */
-    SETTINGS_SYSTEM_LOCK, /* the same, for one lock */
-    SETTINGS_USER,        /* the user's file, or the one of --config */
-    SETTINGS_USER_LOCK,
+    SETTINGS_SYSTEM, /* the system's file, for all locks */
+    SETTINGS_USER,   /* the user's file, or the one of --config */
     SETTINGS_ENVIRONMENT,
+    SETTINGS_SYSTEM_LOCK, /* the system's file, for one lock */
+    SETTINGS_USER_LOCK,
     SETTINGS_COMMAND_LINE,
 };
 

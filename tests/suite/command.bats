@@ -100,13 +100,25 @@ EOF
   assert_output "$wanted"
 }
 
-@test "the environment is the caller's and four variables" {
+@test "the environment is the caller's and five variables" {
+  unset ZKFLOCK_SERVERS
   env | cut -d= -f1 | grep -v '^_$' | sort >before
-  zkflock "$LOCK" env | cut -d= -f1 | grep -v '^_$' | sort >after
+  zkflock -z "$ONE" "$LOCK" env | cut -d= -f1 | grep -v '^_$' | sort >after
   run -0 comm -13 before after
-  assert_output "$(printf 'ZKFLOCK_HELD\nZKFLOCK_LOCK\nZKFLOCK_NODE\nZKFLOCK_TOKEN')"
+  assert_output "$(printf 'ZKFLOCK_HELD\nZKFLOCK_LOCK\nZKFLOCK_NODE\nZKFLOCK_SERVERS\nZKFLOCK_TOKEN')"
   run -0 comm -23 before after
   assert_output ""
+}
+
+@test "a zkflock inside asks the ensemble of the one around it, unless told otherwise" {
+  export ZKFLOCK_SERVERS=127.0.0.1:1
+  run -0 zkflock -z "$ONE" "$LOCK/a" zkflock -n "$LOCK/b" sh -c 'echo "$ZKFLOCK_SERVERS"'
+  assert_output "$ONE"
+  run -0 bash -c 'eval "$(zkflock -z "$1" --hold --for $$ --export "$2/a")"
+    zkflock -n "$2/a" echo inside; zkflock --unlock "$2/a"' bash "$ONE" "$LOCK"
+  assert_output inside
+  run -69 zkflock -z "$ONE" "$LOCK/a" zkflock -z 127.0.0.1:1 --connect-timeout 0.3 -n "$LOCK/b" touch ran
+  assert_not_exist ran
 }
 
 @test "the command is in the caller's process group and session" {

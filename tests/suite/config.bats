@@ -106,10 +106,11 @@ precedence() {
   rm -rf etc xdg
   system_file "[lock job]" "[zkflock]" "$key = ${v[0]}"
   shows "$key = ${v[0]} # /etc/zkflock.conf:3"
-  system_file "[lock job]" "$key = ${v[1]}" "[zkflock]" "$key = ${v[0]}"
-  shows "$key = ${v[1]} # /etc/zkflock.conf:2"
   user_file "[zkflock]" "$key = ${v[2]}"
   shows "$key = ${v[2]} # $user:2"
+  # What is meant for this lock alone goes before what is meant for all.
+  system_file "[lock job]" "$key = ${v[1]}" "[zkflock]" "$key = ${v[0]}"
+  shows "$key = ${v[1]} # /etc/zkflock.conf:2"
   user_file "[lock job]" "$key = ${v[3]}" "[zkflock]" "$key = ${v[2]}" "[lock else]" "$key = ${v[0]}"
   shows "$key = ${v[3]} # $user:2"
   shows "$key = ${v[4]} # command line" "$option" "${v[4]}"
@@ -128,8 +129,12 @@ precedence() {
   values="kazoo plain:x curator kazoo plain:y" precedence node-style --node-style
   values="0 2 3 4 255" precedence conflict-exit-code -E
   values="a:1 b:2 c:3 d:4/x e:5" precedence servers -z
-  ZKFLOCK_SERVERS=f:6 shows 'servers = f:6 # $ZKFLOCK_SERVERS'
+  ZKFLOCK_SERVERS=f:6 shows "servers = d:4/x # $XDG_CONFIG_HOME/zkflock/config:2"
   ZKFLOCK_SERVERS=f:6 shows "servers = e:5 # command line" -z e:5
+  user_file "[zkflock]" "servers = c:3"
+  ZKFLOCK_SERVERS=f:6 shows "servers = b:2 # /etc/zkflock.conf:2"
+  system_file "[lock job]" "[zkflock]" "servers = a:1"
+  ZKFLOCK_SERVERS=f:6 shows 'servers = f:6 # $ZKFLOCK_SERVERS'
 }
 
 @test "precedence of what is no option" {
