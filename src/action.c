@@ -65,7 +65,7 @@ static const struct {
     {OPT_UNFAIR, TAKES, no_holder},
     {OPT_WITH, TAKES, "give that LOCK a call of its own"},
     {OPT_NO_REENTRY, RUN | HOLD, no_holder},
-    {OPT_EXPORT, HOLD, NULL},
+    {OPT_EXPORT, HOLD | UNLOCK, NULL},
     {OPT_FOR, HOLD | UNLOCK, NULL},
     {OPT_JSON, LIST, NULL},
     {OPT_WATCH, LIST, NULL},
@@ -133,7 +133,7 @@ int action_check(const struct options *options)
         refuse(options, i);
         return EXITCODE_USAGE;
     }
-    if (options->hold_export && !options->hold_for) {
+    if (options->action == ACTION_HOLD && options->hold_export && !options->hold_for) {
         log_error("--export goes with --for: in $( ) it is not certain which process calls "
                   "zkflock; in a script --for $$");
         return EXITCODE_USAGE;

@@ -217,11 +217,25 @@ static int write_out(const char *text, size_t len)
     return 0;
 }
 
+/* Returns 0, or errno. */
+static int close_and_write(FILE *out, char *const *text, const size_t *len)
+{
+    int error = fclose(out) == 0 ? write_out(*text, *len) : errno;
+
+    free(*text);
+    return error;
+}
+
+static const char *reason(int error)
+{
+    return error == ETIMEDOUT ? "nobody reads it" : strerror(error);
+}
+
 bool hold_export(const char *lock, const char *node, int64_t token, const char *held)
 {
     char *all = reentry_held_with(held);
-    char *text = NULL;
-    size_t len = 0;
+    char *text;
+    size_t len;
     FILE *out = open_memstream(&text, &len);
     int error = errno;
 
@@ -231,13 +245,35 @@ bool hold_export(const char *lock, const char *node, int64_t token, const char *
         fprintf(out, "export ZKFLOCK_TOKEN='%" PRId64 "'\n", token);
         print_export(out, REENTRY_VARIABLE, all);
         print_export(out, SERVERS_VARIABLE, getenv(SERVERS_VARIABLE)); /* keeper_start() set it */
-        error = fclose(out) == 0 ? write_out(text, len) : errno;
+        error = close_and_write(out, &text, &len);
     }
-    free(text);
     free(all);
     if (error)
-        log_error("cannot print the environment of %s: %s; it is given back", lock,
-                  error == ETIMEDOUT ? "nobody reads it" : strerror(error));
+        log_error("cannot print the environment of %s: %s; it is given back", lock, reason(error));
+    return !error;
+}
+
+bool hold_export_end(const char *lock, const char *name)
+{
+    const char *exported = getenv("ZKFLOCK_LOCK");
+    char *others = reentry_held_without(name);
+    char *text;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    int error = errno;
+
+    if (out) {
+        if (exported && strcmp(exported, lock) == 0)
+            fputs("unset ZKFLOCK_LOCK ZKFLOCK_NODE ZKFLOCK_TOKEN\n", out);
+        if (others)
+            print_export(out, REENTRY_VARIABLE, others);
+        else
+            fputs("unset " REENTRY_VARIABLE "\n", out);
+        error = close_and_write(out, &text, &len);
+    }
+    free(others);
+    if (error)
+        log_error("%s is given back, but its environment cannot be: %s", lock, reason(error));
     return !error;
 }
 

@@ -45,6 +45,12 @@ void hold_leave_directory(void);
 bool hold_export(const char *lock, const char *node, int64_t token, const char *held);
 
 /*
+ * Prints what takes that environment back from a shell which has it: name is the one that was added
+ * to ZKFLOCK_HELD.  Returns whether that was possible; if not, it was told.
+ */
+bool hold_export_end(const char *lock, const char *name);
+
+/*
  * In its place, what has a shell's eval fail with that status: of nothing at all eval makes a
  * success.
  */

@@ -104,7 +104,7 @@ static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_
             fd = wire_connect(hold->name, deadline);
         if (fd < 0)
             continue; /* it is another process's, has ended, or is another user's */
-        found = wire_is_near(fd) && ask(fd, context);
+        found = wire_is_near(fd) && ask(fd, hold->name, context);
         close(fd);
     }
     return found;

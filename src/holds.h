@@ -20,8 +20,11 @@
  */
 int holds_listen(const struct procid *caller, char name[REENTRY_NAME_SIZE]);
 
-/* Asks the keeper that fd is connected to, and leaves fd open; whether it is the one. */
-typedef bool holds_ask(int fd, void *context);
+/*
+ * Asks the keeper that fd is connected to, and leaves fd open; whether it is the one.  name is that
+ * of its socket, which stands in ZKFLOCK_HELD.
+ */
+typedef bool holds_ask(int fd, const char *name, void *context);
 
 /*
  * Asks the keepers of what is held for that process, the latest first, until one is the one; 0: for

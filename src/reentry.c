@@ -355,3 +355,20 @@ char *reentry_held_with(const char *name)
 
     return others && *others ? xasprintf("%s %s", others, name) : xstrdup(name);
 }
+
+char *reentry_held_without(const char *name)
+{
+    const char *held = getenv(REENTRY_VARIABLE);
+    char *copy = xstrdup(held ? held : "");
+    char *rest = copy;
+    char *others = NULL;
+
+    while (rest) {
+        const char *one = strsep(&rest, " ");
+
+        if (*one && strcmp(one, name) != 0)
+            xreplace(&others, others ? xasprintf("%s %s", others, one) : xstrdup(one));
+    }
+    free(copy);
+    return others;
+}

@@ -92,6 +92,9 @@ void reentry_free(struct reentry *reentry);
 /* What ZKFLOCK_HELD is with that name behind those of the locks around; to be freed. */
 char *reentry_held_with(const char *name);
 
+/* And without that name, if it is there; NULL: nothing is left. */
+char *reentry_held_without(const char *name);
+
 /* ---- the inner side ---- */
 
 enum reentry_answer {

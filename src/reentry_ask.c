@@ -55,8 +55,9 @@ struct wanted {
     int32_t left; /* so many more of its holds leave nothing for others */
 };
 
-static bool is_that(int fd, void *context)
+static bool is_that(int fd, const char *name, void *context)
 {
+    (void)name;
     struct wanted *wanted = context;
     enum reentry_answer answer = REENTRY_UNKNOWN;
     char *node = NULL;

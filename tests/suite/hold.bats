@@ -77,6 +77,28 @@ EOF
   done
 }
 
+@test "--unlock --export: the shell has its environment back" {
+  for shell in bash dash; do
+    run -0 "$shell" -c '
+      told() { env | grep -E "^ZKFLOCK_(LOCK|NODE|TOKEN|HELD)=" | sort; }
+      eval "$(zkflock --hold --for $$ --export "$1/a")"
+      told >one
+      eval "$(zkflock --hold --for $$ --export "$1/b")"
+      eval "$(zkflock --unlock --export "$1/a")"
+      zkflock -n "$1/b" echo inside b
+      zkflock -n "$1/a" echo anew
+      eval "$(zkflock --unlock --export "$1/b")"
+      told
+      eval "$(zkflock --unlock --export "$1/b" 2>&3)" || echo nothing' "$shell" "$LOCK" 3>&1
+    assert_output "inside b
+anew
+nothing"
+    assert_regex "$(cat one)" "ZKFLOCK_HELD=.*ZKFLOCK_LOCK=$LOCK/a"
+  done
+  run -71 sh -c 'zkflock --hold --for $$ "$1" && exec zkflock --unlock --for $$ --export "$1" >/dev/full' sh "$LOCK"
+  assert_output "zkflock: $LOCK is given back, but its environment cannot be: No space left on device"
+}
+
 @test "--hold --export: a name with quotes and blanks survives eval" {
   run -0 bash -c 'eval "$(zkflock --hold --for $$ --export "$1")"; echo "$ZKFLOCK_LOCK"; zkflock -u "$1"' bash \
     "$LOCK/it's \$a \`b\` \"c\" d"

@@ -75,7 +75,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   local -A effective=(
     [run]="$tell $ask $wait -E $take --no-reentry --once-per --skip-exit-code --tree --close"
     [--hold]="$tell $ask $wait -E $take --no-reentry --export --for"
-    [--unlock]="$tell --servers --for"
+    [--unlock]="$tell --servers --export --for"
     [--list]="$tell $ask --json --watch --names"
     [--revoke]="$tell $ask $wait --yes"
     [--break]="$tell $ask --yes"
