@@ -9,7 +9,8 @@
 
 /*
  * ZooKeeper refuses U+0000 to U+001F, U+007F to U+009F, U+D800 to U+F8FF and U+FFF0 to U+FFFF
- * (PathUtils.validatePath).  The same here, and nothing that is not UTF-8.
+ * (PathUtils.validatePath), and what lies above, since it looks at Java's surrogates.  The same here,
+ * and nothing that is not UTF-8.
  */
 static const char *character_fault(const char *path)
 {
@@ -33,7 +34,7 @@ static const char *character_fault(const char *path)
             return "is not valid UTF-8";
         if (c < 0x20 || (c >= 0x7f && c < 0xa0))
             return "holds a control character";
-        if ((c >= 0xd800 && c <= 0xf8ff) || (c >= 0xfff0 && c <= 0xffff))
+        if ((c >= 0xd800 && c <= 0xf8ff) || c >= 0xfff0)
             return "holds a character that ZooKeeper does not allow in names";
     }
     return NULL;

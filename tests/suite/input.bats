@@ -19,6 +19,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   usage "the LOCK '/zookeeper/x' belongs to ZooKeeper itself" /zookeeper/x touch ran
   usage "the LOCK '/zookeeper' belongs to ZooKeeper itself" /zookeeper touch ran
   usage "the LOCK 'a\\x0ab' holds a control character" $'a\nb' touch ran
+  usage "the LOCK '🔒' holds a character that ZooKeeper does not allow in names" 🔒 touch ran
   usage "the LOCK '\\x1b[31m' holds a control character" $'\e[31m' touch ran
   usage "the LOCK 'job-0000000001' ends in ten digits, as the znodes of contenders do" \
     job-0000000001 touch ran
