@@ -64,7 +64,7 @@ static const struct {
     {OPT_PERMITS, TAKES, no_holder},
     {OPT_UNFAIR, TAKES, no_holder},
     {OPT_WITH, TAKES, "give that LOCK a call of its own"},
-    {OPT_NO_REENTRY, RUN | HOLD, no_holder},
+    {OPT_NO_REENTRY, TAKES, no_holder},
     {OPT_EXPORT, HOLD | UNLOCK, NULL},
     {OPT_FOR, HOLD | UNLOCK, NULL},
     {OPT_JSON, LIST, NULL},
@@ -76,8 +76,8 @@ static const struct {
     {'E', TAKES, no_command},
     {OPT_ONCE_PER, RUN | SHOW, "there is no command whose success could be noted"},
     {OPT_SKIP_EXIT_CODE, RUN | SHOW, no_command},
-    {OPT_TREE, RUN, no_command},
-    {'o', RUN, no_command},
+    {OPT_TREE, RUN | SHOW, no_command},
+    {'o', RUN | SHOW, no_command},
     {OPT_HOOK, TAKES, no_holder},
     {'z', ALL, NULL},
     {OPT_CONNECT_TIMEOUT, ASKS_SERVERS, no_server},
@@ -155,6 +155,8 @@ int action_settle(struct options *options)
         }
         options->conflict_status = EXITCODE_BUSY;
     }
+    if (options->action == ACTION_HOLD)
+        options->tree = false;
 
     /* A config file may ask for it, and to run every time is not what that means. */
     if (options->action == ACTION_HOLD && options->once_per) {

@@ -17,6 +17,8 @@ const struct config_key config_keys[] = {
     {"permits", OPT_PERMITS, true, NULL, false},
     {"with", OPT_WITH, true, "no other lock", false},
     {"timeout", 'w', true, "none", false},
+    {"reentry", KEY_REENTRY, true, "yes", true},
+    {"tree", OPT_TREE, false, "no", true},
     {"once-per", OPT_ONCE_PER, true, "none", false},
     {"skip-exit-code", OPT_SKIP_EXIT_CODE, true, "0", true},
     {"servers", 'z', false, SERVERS_DEFAULT, true},

@@ -9,8 +9,8 @@
 
 /*
  * ZooKeeper refuses U+0000 to U+001F, U+007F to U+009F, U+D800 to U+F8FF and U+FFF0 to U+FFFF
- * (PathUtils.validatePath), and what lies above, since it looks at Java's surrogates.  The same here,
- * and nothing that is not UTF-8.
+ * (PathUtils.validatePath), and what lies above, since it looks at Java's surrogates.  The same
+ * here, and nothing that is not UTF-8.
  */
 static const char *character_fault(const char *path)
 {

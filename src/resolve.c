@@ -155,6 +155,8 @@ static int take_setting(struct options *options, const struct setting *setting)
     case OPT_NO_REENTRY:
         options->reentry = false;
         return 0;
+    case KEY_REENTRY:
+        return values_flag(name, text, &options->reentry);
     case OPT_NODE_STYLE:
         return values_node_style(options, name, text);
     case OPT_ON_LOST:
@@ -173,12 +175,13 @@ static int take_setting(struct options *options, const struct setting *setting)
     case OPT_LOG_FORMAT:
         return values_log_format(options, name, text);
     case OPT_LOG_SYSLOG:
-        return values_log_syslog(options, name, text);
+        return values_flag(name, text, &options->log_syslog);
     case OPT_SIGNAL:
         return values_signal(options, name, text);
     case OPT_TREE:
+        return values_flag(name, text, &options->tree);
     case 'o': /* flock(1)'s word for what is the default here */
-        options->tree = setting->option == OPT_TREE;
+        options->tree = false;
         return 0;
     case OPT_WITH:
         return take_with_list(options, text);

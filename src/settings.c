@@ -46,6 +46,10 @@ int settings_choice(int option)
         return KEY_KIND;
     case 'n':
         return 'w';
+    case 'o':
+        return OPT_TREE;
+    case OPT_NO_REENTRY:
+        return KEY_REENTRY;
     case 'q':
     case 'v':
         return KEY_LOG_LEVEL;

@@ -14,6 +14,7 @@ enum {
     KEY_KIND = 256,
     KEY_LOG_LEVEL,
     KEY_PATH,
+    KEY_REENTRY,
     KEY_ROOT,
     OPT_BREAK,
     OPT_CONFIG,

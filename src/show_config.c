@@ -44,6 +44,11 @@ static const char *kind_text(const struct options *options)
     }
 }
 
+static char *yes_or_no(bool flag)
+{
+    return xstrdup(flag ? "yes" : "no");
+}
+
 /* As a file takes it, to be freed. */
 static char *value_text(const struct options *options, const struct setting *setting)
 {
@@ -53,7 +58,11 @@ static char *value_text(const struct options *options, const struct setting *set
     case KEY_LOG_LEVEL:
         return xstrdup(values_log_levels[options->log_level]);
     case OPT_LOG_SYSLOG:
-        return xstrdup(options->log_syslog ? "yes" : "no");
+        return yes_or_no(options->log_syslog);
+    case OPT_TREE:
+        return yes_or_no(options->tree);
+    case KEY_REENTRY:
+        return yes_or_no(options->reentry);
     case OPT_WITH:
         return join_with(options);
     case 'w':

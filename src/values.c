@@ -140,13 +140,13 @@ int values_log_format(struct options *options, const char *name, const char *tex
 }
 
 /* Without a text it is the option of the command line. */
-int values_log_syslog(struct options *options, const char *name, const char *text)
+int values_flag(const char *name, const char *text, bool *flag)
 {
     if (text && strcmp(text, "yes") != 0 && strcmp(text, "no") != 0) {
         log_error("%s takes yes or no, not '%s'", name, text);
         return EXITCODE_USAGE;
     }
-    options->log_syslog = !text || *text == 'y';
+    *flag = !text || *text == 'y';
     return 0;
 }
 

@@ -21,9 +21,11 @@ int values_retries(struct options *options, const char *name, const char *text);
 int values_permits(struct options *options, const char *name, const char *text);
 int values_on_lost(struct options *options, const char *name, const char *text);
 int values_log_format(struct options *options, const char *name, const char *text);
-int values_log_syslog(struct options *options, const char *name, const char *text);
 int values_kind(struct options *options, const char *name, const char *text);
 int values_log_level(struct options *options, const char *name, const char *text);
 int values_node_style(struct options *options, const char *name, const char *text);
+
+/* "yes" or "no"; NULL, an option that takes no value, is yes. */
+int values_flag(const char *name, const char *text, bool *flag);
 
 #endif

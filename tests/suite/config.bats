@@ -147,6 +147,26 @@ precedence() {
   shows "log-level = info # command line" -v
 }
 
+@test "tree and reentry: yes or no, and the options before them" {
+  user_file "[zkflock]" "tree = yes" "[lock job]" "reentry = no"
+  shows "tree = yes # $XDG_CONFIG_HOME/zkflock/config:2"
+  shows "tree = no # command line" -o
+  shows "reentry = no # $XDG_CONFIG_HOME/zkflock/config:4"
+  run -1 zkflock job zkflock -n job touch ran
+  assert_output --partial "is busy"
+  run -0 zkflock other sh -c '(until [ -e end ]; do sleep 0.02; done; echo last) & touch end; echo first'
+  assert_output "first
+last"
+  run -0 zkflock other zkflock other echo inside
+  user_file "[zkflock]" "tree = maybe"
+  run -78 zkflock other true
+  assert_output "zkflock: $XDG_CONFIG_HOME/zkflock/config:2: tree takes yes or no, not 'maybe'"
+  rm xdg/zkflock/config
+  shows "reentry = no # command line" --no-reentry
+  shows "tree = yes # command line" --tree
+  shows "tree = no # default"
+}
+
 @test "keys do not replace each other: each is looked for by itself" {
   system_file "[lock job]" "lease = 40s" "timeout = 5"
   user_file "[zkflock]" "signal = INT"

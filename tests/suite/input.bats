@@ -81,7 +81,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
     [--revoke]="$tell $ask $wait --yes"
     [--break]="$tell $ask --yes"
     [--remove]="$tell $ask $wait"
-    [--show-config]="$tell $ask $wait -E $take --once-per --skip-exit-code"
+    [--show-config]="$tell $ask $wait -E $take --no-reentry --once-per --skip-exit-code --tree --close"
   ) value=(
     [--permits]=2 [--with]=other [--hook]=true [--retry]=1 [--retry-delay]=1 [--node-style]=kazoo
     [--lease]=20 [--signal]=HUP [--kill-after]=1 [--on-lost]=kill [--lock-delay]=0 [--servers]=h
