@@ -68,7 +68,9 @@ bool accept_znode(struct lock *lock)
         leave_because_kazoo(lock, lock->path);
     else if (lock->is_semaphore)
         leave_because(lock, EXITCODE_CONFIG,
-                      "%s is a semaphore; it takes --permits, or choose another LOCK", lock->path);
+                      "%s is a semaphore; give --permits, or choose another LOCK, or take that one "
+                      "away with --remove",
+                      lock->path);
     else if (lock->record_state == RECORD_OURS && lock->record.permits != lock->terms.permits)
         leave_because_permits(lock);
     else if (recipe_exhausted(lock->node))

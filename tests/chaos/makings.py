@@ -16,7 +16,7 @@ EXIT_CONFIG = 78
 # What zkflock says when it exits with that status.
 REFUSALS = (
     r"not zkflock's: it is no lock",
-    r"is a semaphore; it takes --permits",
+    r"is a semaphore; give --permits",
     r"in use as a lock without --permits",
     r"holds the permits of a semaphore; it is no lock",
     r"is a lock and no place for permits",

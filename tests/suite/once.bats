@@ -172,7 +172,8 @@ own_node() { zk "$ONE" ls "$LOCK" | head -n 1; }
     refuses 64 "--once-per does not go with ${kind% 2}: several would find at the same time that a run is due" \
       --once-per 1h $kind "$LOCK" touch ran
   done
-  refuses 64 "the LOCK 'job.once' ends in .once, as the znodes do where --once-per keeps its notes" job.once touch ran
+  refuses 64 "the LOCK 'job.once' has a part that ends in .once, as the znodes do where --once-per keeps its notes" job.once touch ran
+  refuses 64 "the LOCK 'job.once/x' has a part that ends in .once, as the znodes do where --once-per keeps its notes" job.once/x touch ran
   run -64 zkflock "$LOCK" zkflock --once-per 1h "$LOCK" touch ran
   assert_output "zkflock: --once-per does not go with a lock that the zkflock around this one holds, $LOCK; give it to that one"
   assert_not_exist ran

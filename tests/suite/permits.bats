@@ -117,8 +117,8 @@ waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
 
 @test "--permits: a lock and a semaphore on one path refuse each other" {
   zkflock --permits 3 "$LOCK" true
-  refuses 78 "$LOCK is a semaphore; it takes --permits, or choose another LOCK" "$LOCK" touch ran
-  refuses 78 "$LOCK is a semaphore; it takes --permits, or choose another LOCK" --unfair "$LOCK" touch ran
+  refuses 78 "$LOCK is a semaphore; give --permits, or choose another LOCK, or take that one away with --remove" "$LOCK" touch ran
+  refuses 78 "$LOCK is a semaphore; give --permits, or choose another LOCK, or take that one away with --remove" --unfair "$LOCK" touch ran
   refuses 78 "$LOCK/leases holds the permits of a semaphore; it is no lock" "$LOCK/leases" touch ran
   hold "$LOCK/plain" release
   refuses 78 "$LOCK/plain is in use as a lock without --permits; leave that out, or choose another LOCK" \
