@@ -14,7 +14,8 @@
 
 /* A hold for a process, which may have several. */
 struct hold {
-    struct procid caller;
+    enum holds_kind kind;
+    struct procid holder;
     uint64_t since;
     char name[REENTRY_NAME_SIZE];
 };
@@ -32,13 +33,15 @@ static unsigned long pid_namespace(void)
     return stat("/proc/self/ns/pid", &st) == 0 ? (unsigned long)st.st_ino : 0;
 }
 
-int holds_listen(const struct procid *caller, char name[REENTRY_NAME_SIZE])
+static const char *const kinds[] = {[HOLDS_CALLER] = "hold", [HOLDS_COMMAND] = "run"};
+
+int holds_listen(enum holds_kind kind, const struct procid *holder, char name[REENTRY_NAME_SIZE])
 {
     char random[REENTRY_RANDOM_SIZE];
 
     reentry_make_name(random);
-    snprintf(name, REENTRY_NAME_SIZE, "hold-%lx-%d-%" PRIx64 "-%" PRIx64 "-%s", pid_namespace(),
-             (int)caller->pid, caller->started, (uint64_t)clock_now(), random);
+    snprintf(name, REENTRY_NAME_SIZE, "%s-%lx-%d-%" PRIx64 "-%" PRIx64 "-%s", kinds[kind],
+             pid_namespace(), (int)holder->pid, holder->started, (uint64_t)clock_now(), random);
     return wire_listen(name);
 }
 
@@ -55,14 +58,16 @@ static int by_age(const void *a, const void *b)
 static bool parse_name(const char *name, struct hold *hold)
 {
     unsigned long namespace;
+    char kind[5];
     int pid;
     /* What does not fit a number is no name of ours.  NOLINTNEXTLINE(cert-err34-c) */
-    int found = sscanf(name, "hold-%lx-%d-%" SCNx64 "-%" SCNx64 "-", &namespace, &pid,
-                       &hold->caller.started, &hold->since);
+    int found = sscanf(name, "%4[a-z]-%lx-%d-%" SCNx64 "-%" SCNx64 "-", kind, &namespace, &pid,
+                       &hold->holder.started, &hold->since);
 
-    if (found != 4 || namespace != pid_namespace())
+    if (found != 5 || namespace != pid_namespace())
         return false;
-    hold->caller.pid = pid;
+    hold->kind = strcmp(kind, kinds[HOLDS_COMMAND]) == 0 ? HOLDS_COMMAND : HOLDS_CALLER;
+    hold->holder.pid = pid;
     snprintf(hold->name, sizeof(hold->name), "%.*s", (int)strcspn(name, "\n"), name);
     return true;
 }
@@ -91,20 +96,20 @@ static void list_all(struct list *list)
 static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_ask *ask,
                     void *context)
 {
-    struct procid caller;
+    struct procid holder;
     bool found = false;
 
-    if (!procid_of(pid, &caller))
+    if (!procid_of(pid, &holder))
         return false;
     for (size_t i = 0; i < list->len && !found; i++) {
         const struct hold *hold = &list->items[i];
         int fd = -1;
 
-        if (hold->caller.pid == pid && hold->caller.started == caller.started)
+        if (hold->holder.pid == pid && hold->holder.started == holder.started)
             fd = wire_connect(hold->name, deadline);
         if (fd < 0)
             continue; /* it is another process's, has ended, or is another user's */
-        found = wire_is_near(fd) && ask(fd, hold->name, context);
+        found = wire_is_near(fd) && ask(fd, hold->kind, hold->name, context);
         close(fd);
     }
     return found;

@@ -1,6 +1,6 @@
 /*
- * What --hold holds, found by the process it is held for: the sockets of the keepers that it has
- * left in the background, one for each hold.
+ * Locks that are held, found by the process that they are held for, which is a caller of --hold or
+ * the guard above a command: the sockets of their keepers, one for each.
  *
  * A socket's abstract name says whom and since when it is held for, and ends in a random part, so
  * that nobody can take the name beforehand.  What another user listens by is passed over.
@@ -14,17 +14,19 @@
 #include "procid.h"
 #include "reentry.h"
 
+enum holds_kind { HOLDS_CALLER, HOLDS_COMMAND };
+
 /*
- * Listens for those who look for what is held for that process; the name is filled in.  Returns a
- * socket, or -1 with errno.
+ * Listens for those who look for what is held for that process, a caller or the guard of a command;
+ * the name is filled in.  Returns a socket, or -1 with errno.
  */
-int holds_listen(const struct procid *caller, char name[REENTRY_NAME_SIZE]);
+int holds_listen(enum holds_kind kind, const struct procid *holder, char name[REENTRY_NAME_SIZE]);
 
 /*
  * Asks the keeper that fd is connected to, and leaves fd open; whether it is the one.  name is that
  * of its socket, which stands in ZKFLOCK_HELD.
  */
-typedef bool holds_ask(int fd, const char *name, void *context);
+typedef bool holds_ask(int fd, enum holds_kind kind, const char *name, void *context);
 
 /*
  * Asks the keepers of what is held for that process, the latest first, until one is the one; 0: for

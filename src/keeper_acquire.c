@@ -60,16 +60,23 @@ static bool held_for_caller(struct keeper *keeper)
     for (size_t i = 0; i < 1 + options->with_len; i++) {
         const struct reentry_lock *lock = &keeper->wanted[i];
         pid_t caller = 0;
+        bool by_command = false;
 
         if (plan_has(keeper->items, keeper->items_len, lock->path))
-            caller = reentry_held_for(lock, options->servers, clock_now() + CLOCK_S);
+            caller = reentry_held_for(lock, options->servers, clock_now() + CLOCK_S, &by_command);
         if (!caller)
             continue;
-        log_error("%s is held for process %d, which this one is part of, and would be waited for "
-                  "in vain; take its environment there, "
-                  "eval \"$(zkflock --hold --for $$ --export LOCK)\", to use the lock in here, or "
-                  "--unlock it first",
-                  lock->path, (int)caller);
+        if (by_command)
+            log_error("%s is held by the zkflock around this one, and would be waited for in vain: "
+                      "its environment ($ZKFLOCK_HELD) did not get here, or --no-reentry was given",
+                      lock->path);
+        else
+            log_error(
+                "%s is held for process %d, which this one is part of, and would be waited for "
+                "in vain; take its environment there, "
+                "eval \"$(zkflock --hold --for $$ --export LOCK)\", to use the lock in here, or "
+                "--unlock it first",
+                lock->path, (int)caller);
         keeper_stop(keeper, EXITCODE_USAGE);
         return true;
     }
@@ -147,7 +154,7 @@ static bool await_lock(struct keeper *keeper)
         }
         /* The limit is on waiting for others; who vanished is waited for all the same. */
         if (phase == LOCK_WAITING) {
-            if (!waiting && held_for_caller(keeper))
+            if (!waiting && keeper->options->wait != 0 && held_for_caller(keeper))
                 return false;
             waiting = true;
             if (now >= give_up_at) {

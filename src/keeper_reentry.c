@@ -131,12 +131,19 @@ void keeper_offer(struct keeper *keeper)
 {
     size_t own = keep_own(keeper);
 
-    if (!keeper->options->reentry)
-        own = 0;
+    struct reentry_terms terms = {.locks = keeper->wanted,
+                                  .count = own,
+                                  .servers = keeper->options->servers,
+                                  .for_command = !keeper->hold,
+                                  .closed = !keeper->options->reentry};
+
     if (own == 0 && !keeper->hold)
         return;
-    keeper->reentry = reentry_offer(keeper->wanted, own, keeper->options->servers,
-                                    keeper->hold ? &keeper->hold->caller : NULL);
+    if (keeper->hold)
+        terms.holder = keeper->hold->caller;
+    else
+        procid_of(keeper->guard.pid, &terms.holder);
+    keeper->reentry = reentry_offer(&terms);
     if (!keeper->reentry)
         log_warning("cannot be asked by zkflocks inside the command: %s", strerror(errno));
     else if (keeper->hold)

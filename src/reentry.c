@@ -33,9 +33,7 @@ struct guest {
 };
 
 struct reentry {
-    const struct reentry_lock *locks;
-    size_t count;
-    const struct servers *servers;
+    struct reentry_terms terms;
     int listener;
     int epoll;
     int spare; /* a descriptor to look at /proc with when there is none left */
@@ -70,20 +68,13 @@ static bool watch(const struct reentry *reentry, int fd, struct guest *guest)
     return epoll_ctl(reentry->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-struct reentry *reentry_offer(const struct reentry_lock *locks, size_t count,
-                              const struct servers *servers, const struct procid *caller)
+struct reentry *reentry_offer(const struct reentry_terms *terms)
 {
     struct reentry *reentry = xcalloc(1, sizeof(*reentry));
 
-    reentry->locks = locks;
-    reentry->count = count;
-    reentry->servers = servers;
-    if (caller) {
-        reentry->listener = holds_listen(caller, reentry->name);
-    } else {
-        reentry_make_name(reentry->name);
-        reentry->listener = wire_listen(reentry->name);
-    }
+    reentry->terms = *terms;
+    reentry->listener = holds_listen(terms->for_command ? HOLDS_COMMAND : HOLDS_CALLER,
+                                     &terms->holder, reentry->name);
     reentry->epoll = epoll_create1(EPOLL_CLOEXEC);
     reentry->spare = open_spare();
     if (reentry->listener < 0 || reentry->epoll < 0 || !watch(reentry, reentry->listener, NULL)) {
@@ -164,14 +155,17 @@ static void welcome_some(struct reentry *reentry)
 /* Exclusive ones may be used as one likes, shared ones shared, permits as permits. */
 static enum reentry_answer judge(const struct reentry *reentry, const struct wire_request *request)
 {
-    for (size_t i = 0; i < reentry->count; i++) {
-        const struct reentry_lock *held = &reentry->locks[i];
+    for (size_t i = 0; i < reentry->terms.count; i++) {
+        const struct reentry_lock *held = &reentry->terms.locks[i];
 
         if (held->permits != request->lock.permits ||
-            !servers_same_place(reentry->servers, held->path, request->addresses, request->path))
+            !servers_same_place(reentry->terms.servers, held->path, request->addresses,
+                                request->path))
             continue;
         if (held->kind == NAMING_READER && request->lock.kind != NAMING_READER)
             return REENTRY_SHARED;
+        if (!request->probe && reentry->terms.closed)
+            return REENTRY_UNKNOWN;
         if (!request->probe && reentry->users >= USERS_MAX)
             return REENTRY_FULL;
         return REENTRY_ENTERED;
@@ -181,8 +175,8 @@ static enum reentry_answer judge(const struct reentry *reentry, const struct wir
 
 static bool is_held(const struct reentry *reentry, const char *path)
 {
-    for (size_t i = 0; i < reentry->count; i++)
-        if (strcmp(reentry->locks[i].path, path) == 0)
+    for (size_t i = 0; i < reentry->terms.count; i++)
+        if (strcmp(reentry->terms.locks[i].path, path) == 0)
             return true;
     return false;
 }
@@ -190,8 +184,8 @@ static bool is_held(const struct reentry *reentry, const char *path)
 static void take_unlock(struct reentry *reentry, struct guest *guest,
                         const struct wire_request *request)
 {
-    bool same_servers =
-        !*request->addresses || strcmp(request->addresses, servers_text(reentry->servers)) == 0;
+    bool same_servers = !*request->addresses ||
+                        strcmp(request->addresses, servers_text(reentry->terms.servers)) == 0;
 
     bool held = reentry->unlockable && same_servers;
 
@@ -243,8 +237,7 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
     if (guest->put_off)
         return;
     guest->asked = true;
-    if (!request.probe || reentry->unlockable)
-        guest->verdict = judge(reentry, &request);
+    guest->verdict = judge(reentry, &request);
     guest->uses = guest->verdict == REENTRY_ENTERED && !request.probe;
     guest->is_new = guest->uses;
     reentry->users += guest->uses;

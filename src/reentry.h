@@ -36,13 +36,21 @@ struct reentry_lock {
 
 struct reentry;
 
+/* What is offered, and to whom. */
+struct reentry_terms {
+    const struct reentry_lock *locks;
+    size_t count;
+    const struct servers *servers;
+    struct procid holder; /* the socket can be found by this one, too: see holds.h */
+    bool for_command;     /* it is the guard above a command, and not a caller of --hold */
+    bool closed;          /* nobody is let in; it is only told of to those who would wait in vain */
+};
+
 /*
- * Offers these locks, which are held, to whoever asks.  They and the servers have to live as long.
- * caller: what --hold holds them for, which the socket can then be found by; NULL: none.
+ * Offers locks, which are held, to whoever asks.  What the terms point to has to live as long.
  * NULL with errno if there can be no socket.
  */
-struct reentry *reentry_offer(const struct reentry_lock *locks, size_t count,
-                              const struct servers *servers, const struct procid *caller);
+struct reentry *reentry_offer(const struct reentry_terms *terms);
 
 const char *reentry_name(const struct reentry *reentry);
 
@@ -117,11 +125,12 @@ struct reentry_entry {
 };
 
 /*
- * The process around this one that --hold holds the lock for, be it that ZKFLOCK_HELD does not tell
- * of it; of a semaphore, all permits.  0: there is none.
+ * The process around this one that the lock is held for, be it that ZKFLOCK_HELD does not tell of
+ * it; of a semaphore, all permits.  0: there is none.  *by_command: it is the guard above a
+ * command, and not a caller of --hold.
  */
 pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *servers,
-                       int64_t deadline);
+                       int64_t deadline, bool *by_command);
 
 /*
  * Asks those in ZKFLOCK_HELD, until the deadline, or until wake_fd is readable: REENTRY_SILENT

@@ -53,9 +53,10 @@ struct wanted {
     const struct servers *servers;
     int64_t deadline;
     int32_t left; /* so many more of its holds leave nothing for others */
+    enum holds_kind kind;
 };
 
-static bool is_that(int fd, const char *name, void *context)
+static bool is_that(int fd, enum holds_kind kind, const char *name, void *context)
 {
     (void)name;
     struct wanted *wanted = context;
@@ -67,16 +68,20 @@ static bool is_that(int fd, const char *name, void *context)
         answer = wire_read_answer(fd, -1, wanted->deadline, &node, &token);
     free(node);
     wanted->left -= answer == REENTRY_ENTERED || answer == REENTRY_SHARED;
+    wanted->kind = kind;
     return wanted->left <= 0;
 }
 
 pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *servers,
-                       int64_t deadline)
+                       int64_t deadline, bool *by_command)
 {
     struct wanted wanted = {.lock = lock,
                             .servers = servers,
                             .deadline = deadline,
                             .left = lock->permits > 0 ? lock->permits : 1};
 
-    return holds_find(0, deadline, is_that, &wanted);
+    pid_t found = holds_find(0, deadline, is_that, &wanted);
+
+    *by_command = wanted.kind == HOLDS_COMMAND;
+    return found;
 }
