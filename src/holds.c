@@ -93,6 +93,12 @@ static void list_all(struct list *list)
         qsort(list->items, list->len, sizeof(list->items[0]), by_age);
 }
 
+/* Anybody may listen by any name, but not be the parent of a guard. */
+static bool is_keeper_of(int fd, const struct hold *hold)
+{
+    return hold->kind == HOLDS_COMMAND && wire_is_listener(fd, tree_parent(hold->holder.pid));
+}
+
 static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_ask *ask,
                     void *context)
 {
@@ -103,13 +109,15 @@ static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_
         return false;
     for (size_t i = 0; i < list->len && !found; i++) {
         const struct hold *hold = &list->items[i];
+        bool own = false;
         int fd = -1;
 
         if (hold->holder.pid == pid && hold->holder.started == holder.started)
-            fd = wire_connect(hold->name, deadline);
+            fd = wire_connect_to_any(hold->name, deadline, &own);
         if (fd < 0)
-            continue; /* it is another process's, has ended, or is another user's */
-        found = wire_is_near(fd) && ask(fd, hold->kind, hold->name, context);
+            continue; /* it is another process's, or has ended */
+        if (wire_is_near(fd) && (own || is_keeper_of(fd, hold)))
+            found = ask(fd, hold->kind, own, hold->name, context);
         close(fd);
     }
     return found;

@@ -3,7 +3,8 @@
  * the guard above a command: the sockets of their keepers, one for each.
  *
  * A socket's abstract name says whom and since when it is held for, and ends in a random part, so
- * that nobody can take the name beforehand.  What another user listens by is passed over.
+ * that nobody can take the name beforehand.  What another user listens by is passed over, but for
+ * the keeper of a command that this process is a part of.
  */
 #ifndef ZKFLOCK_HOLDS_H
 #define ZKFLOCK_HOLDS_H
@@ -23,10 +24,11 @@ enum holds_kind { HOLDS_CALLER, HOLDS_COMMAND };
 int holds_listen(enum holds_kind kind, const struct procid *holder, char name[REENTRY_NAME_SIZE]);
 
 /*
- * Asks the keeper that fd is connected to, and leaves fd open; whether it is the one.  name is that
- * of its socket, which stands in ZKFLOCK_HELD.
+ * Asks the keeper that fd is connected to, and leaves fd open; whether it is the one.  own: it is
+ * of the own user; else it has told what it holds, see wire_tell().  name is that of its socket,
+ * which stands in ZKFLOCK_HELD.
  */
-typedef bool holds_ask(int fd, enum holds_kind kind, const char *name, void *context);
+typedef bool holds_ask(int fd, enum holds_kind kind, bool own, const char *name, void *context);
 
 /*
  * Asks the keepers of what is held for that process, the latest first, until one is the one; 0: for

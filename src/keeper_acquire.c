@@ -67,9 +67,11 @@ static bool held_for_caller(struct keeper *keeper)
         if (!caller)
             continue;
         if (by_command)
-            log_error("%s is held by the zkflock around this one, and would be waited for in vain: "
-                      "its environment ($ZKFLOCK_HELD) did not get here, or --no-reentry was given",
-                      lock->path);
+            log_error(
+                "%s is held by the zkflock around this one, and would be waited for in vain: "
+                "its environment ($ZKFLOCK_HELD) did not get here, or it is another user's, or "
+                "--no-reentry was given",
+                lock->path);
         else
             log_error(
                 "%s is held for process %d, which this one is part of, and would be waited for "

@@ -140,11 +140,16 @@ static void set_crowded(struct reentry *reentry, bool crowded)
 static void welcome_some(struct reentry *reentry)
 {
     for (int i = 0; i < WELCOMES_A_TURN; i++) {
-        int fd = wire_accept(reentry->listener);
+        bool own;
+        int fd = wire_accept(reentry->listener, &own);
 
-        if (fd >= 0) {
+        if (own) {
             welcome(reentry, fd);
-        } else if (errno != EPERM && errno != ECONNABORTED) {
+        } else if (fd >= 0) {
+            /* It cannot be let in, but it may be about to wait for a lock of ours. */
+            wire_tell(fd, reentry->terms.locks, reentry->terms.count, reentry->terms.servers);
+            close(fd);
+        } else if (errno != ECONNABORTED) {
             set_crowded(reentry, errno != EAGAIN);
             return;
         }

@@ -74,9 +74,14 @@ static int failed(int fd, int error)
     return -1;
 }
 
-static int checked(int fd)
+static bool is_own(int fd)
 {
-    return fd < 0 || credentials(fd).uid == geteuid() ? fd : failed(fd, EPERM);
+    return credentials(fd).uid == geteuid();
+}
+
+bool wire_is_listener(int fd, pid_t pid)
+{
+    return credentials(fd).pid == pid && !has_hung_up(fd);
 }
 
 int wire_listen(const char *name)
@@ -90,9 +95,12 @@ int wire_listen(const char *name)
     return fd;
 }
 
-int wire_accept(int listener)
+int wire_accept(int listener, bool *own)
 {
-    return checked(accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    *own = fd >= 0 && is_own(fd);
+    return fd;
 }
 
 /* Waits for its turn in the queue, where one that only tried now and then would never have one. */
@@ -111,7 +119,7 @@ static int connect_until(int fd, const struct sockaddr_un *address, socklen_t le
     return status;
 }
 
-int wire_connect(const char *name, int64_t deadline)
+int wire_connect_to_any(const char *name, int64_t deadline, bool *own)
 {
     struct sockaddr_un address;
     socklen_t len = address_of(name, &address);
@@ -120,7 +128,16 @@ int wire_connect(const char *name, int64_t deadline)
     if (fd >= 0 &&
         (connect_until(fd, &address, len, deadline) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0))
         return failed(fd, errno);
-    return checked(fd);
+    *own = fd >= 0 && is_own(fd);
+    return fd;
+}
+
+int wire_connect(const char *name, int64_t deadline)
+{
+    bool own;
+    int fd = wire_connect_to_any(name, deadline, &own);
+
+    return fd < 0 || own ? fd : failed(fd, EPERM);
 }
 
 /* ---- words ---- */
@@ -153,6 +170,50 @@ bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *ser
     free(addresses);
     free(text);
     return sent;
+}
+
+void wire_tell(int fd, const struct reentry_lock *locks, size_t count,
+               const struct servers *servers)
+{
+    char *text = servers_export_addresses(servers);
+
+    for (size_t i = 0; i < count; i++) {
+        char *longer = xasprintf("%s\n%" PRId32 " %s%s", text, locks[i].permits,
+                                 servers_chroot(servers), locks[i].path);
+
+        if (strlen(longer) >= WIRE_SIZE) {
+            free(longer);
+            break;
+        }
+        xreplace(&text, longer);
+    }
+    send_text(fd, text);
+    free(text);
+}
+
+bool wire_hears_of(int fd, const struct reentry_lock *lock, const struct servers *servers,
+                   int64_t deadline)
+{
+    struct pollfd word = {.fd = fd, .events = POLLIN};
+    char text[WIRE_SIZE];
+    char *rest = text;
+    const char *addresses;
+
+    if (poll(&word, 1, clock_poll_timeout(deadline)) <= 0 || !receive_text(fd, text))
+        return false;
+    addresses = strsep(&rest, "\n");
+    while (rest) {
+        const char *line = strsep(&rest, "\n");
+        int32_t permits;
+        int path_at = 0;
+
+        /* NOLINTNEXTLINE(cert-err34-c) */
+        if (sscanf(line, "%" SCNd32 " %n", &permits, &path_at) == 1 && path_at > 0 &&
+            permits == lock->permits &&
+            servers_same_place(servers, lock->path, addresses, line + path_at))
+            return true;
+    }
+    return false;
 }
 
 bool wire_ask_unlock(int fd, const char *path, const char *servers)

@@ -4,6 +4,7 @@
  *     enter KIND PERMITS \n PATH WITH CHROOT \n ADDRESS ADDRESS ...      the request; or probe
  *     unlock \n PATH \n CONNECT STRING                                    the other request
  *     ANSWER TOKEN NODE                                                  the answer
+ *     ADDRESS ADDRESS ... \n PERMITS PATH WITH CHROOT \n ...             to another user, unasked
  *
  * What comes from the other side is taken for what it is, another's words: too long or ill-formed
  * is no request, and no answer.
@@ -34,8 +35,14 @@ struct wire_request {
  * nobody listens by that name.
  */
 int wire_listen(const char *name);
-int wire_accept(int listener);
 int wire_connect(const char *name, int64_t deadline);
+
+/* The same, from or to any user; *own: it is the own one. */
+int wire_accept(int listener, bool *own);
+int wire_connect_to_any(const char *name, int64_t deadline, bool *own);
+
+/* Returns whether that process is the one that listens. */
+bool wire_is_listener(int fd, pid_t pid);
 
 /*
  * Finds out who has connected, pid 0 if its pid namespace cannot be seen from here.  Returns false
@@ -45,6 +52,15 @@ bool wire_peer(int fd, struct procid *peer);
 
 /* Returns whether the other side, which has connected or listens, is in this pid namespace. */
 bool wire_is_near(int fd);
+
+/*
+ * Tells a process of another user what is held, as far as it fits; and whether a lock is among it,
+ * as told until the deadline.
+ */
+void wire_tell(int fd, const struct reentry_lock *locks, size_t count,
+               const struct servers *servers);
+bool wire_hears_of(int fd, const struct reentry_lock *lock, const struct servers *servers,
+                   int64_t deadline);
 
 /* probe: only to know the answer. */
 bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *servers, bool probe);
