@@ -93,7 +93,7 @@ static void list_all(struct list *list)
         qsort(list->items, list->len, sizeof(list->items[0]), by_age);
 }
 
-/* Anybody may listen by any name, but not be the parent of a guard. */
+/* Anybody may listen by any name, but not be the parent of a guard that is around this process. */
 static bool is_keeper_of(int fd, const struct hold *hold)
 {
     return hold->kind == HOLDS_COMMAND && wire_is_listener(fd, tree_parent(hold->holder.pid));
@@ -116,7 +116,7 @@ static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_
             fd = wire_connect_to_any(hold->name, deadline, &own);
         if (fd < 0)
             continue; /* it is another process's, or has ended */
-        if (wire_is_near(fd) && (own || is_keeper_of(fd, hold)))
+        if (own ? wire_is_near(fd) : is_keeper_of(fd, hold))
             found = ask(fd, hold->kind, own, hold->name, context);
         close(fd);
     }

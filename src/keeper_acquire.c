@@ -52,6 +52,12 @@ static bool out_of_contact(struct keeper *keeper)
                                                                            : "waiting");
 }
 
+/* Whether it is free for somebody who uses nothing of those around. */
+static bool only_asks(const struct options *options)
+{
+    return options->wait == 0 && !options->reentry;
+}
+
 /* It would be waiting for itself, for ever. */
 static bool held_for_caller(struct keeper *keeper)
 {
@@ -156,7 +162,7 @@ static bool await_lock(struct keeper *keeper)
         }
         /* The limit is on waiting for others; who vanished is waited for all the same. */
         if (phase == LOCK_WAITING) {
-            if (!waiting && keeper->options->wait != 0 && held_for_caller(keeper))
+            if (!waiting && !only_asks(keeper->options) && held_for_caller(keeper))
                 return false;
             waiting = true;
             if (now >= give_up_at) {

@@ -81,7 +81,7 @@ static bool is_own(int fd)
 
 bool wire_is_listener(int fd, pid_t pid)
 {
-    return credentials(fd).pid == pid && !has_hung_up(fd);
+    return credentials(fd).pid == pid;
 }
 
 int wire_listen(const char *name)

@@ -41,7 +41,7 @@ int wire_connect(const char *name, int64_t deadline);
 int wire_accept(int listener, bool *own);
 int wire_connect_to_any(const char *name, int64_t deadline, bool *own);
 
-/* Returns whether that process is the one that listens. */
+/* Returns whether that process, which lives, is the one that listens. */
 bool wire_is_listener(int fd, pid_t pid);
 
 /*

@@ -490,7 +490,7 @@ EOF
   refuses 64 "--hold takes no COMMAND: leave 'touch' out" --hold "$LOCK" touch ran
   refuses 64 "--unlock takes no COMMAND: leave 'touch' out" -u "$LOCK" touch ran
   refuses 64 "--hold and --unlock do not go together: each is a thing of its own to do" --hold -u "$LOCK"
-  refuses 64 "--export goes with --hold alone" --export "$LOCK" touch ran
+  refuses 64 "--export goes with --hold and --unlock alone" --export "$LOCK" touch ran
   for action in --unlock --revoke --break --remove; do
     refuses 64 "--with does not go with $action: give that LOCK a call of its own" "$action" --with b "$LOCK"
   done

@@ -116,8 +116,8 @@ EOF
       assert_output "zkflock: $lock is held by the zkflock around this one, and would be waited for in vain: its environment (\$ZKFLOCK_HELD) did not get here, or it is another user's, or --no-reentry was given"
     done
   done
-  # Who does not wait does not wait for itself, and who is no part of the command may wait.
-  run -1 inside "$LOCK" $scrubbed zkflock -n "$LOCK" touch ran
+  run -64 inside "$LOCK" $scrubbed zkflock -n "$LOCK" touch ran
+  run -1 inside "$LOCK" zkflock -n --no-reentry "$LOCK" touch ran
   run -0 inside --permits 2 "$LOCK.two" $scrubbed zkflock --permits 2 "$LOCK.two" echo ran
   assert_output ran
   assert_not_exist ran
