@@ -39,77 +39,98 @@ int clock_poll_timeout(int64_t deadline)
     return left > INT_MAX ? INT_MAX : (int)left;
 }
 
-static int64_t unit_length(const char *unit)
+/* Of the letters from text on; 0: there is no such unit. */
+static int64_t unit_length(const char *text, size_t len)
 {
     static const struct {
         const char *name;
         int64_t length;
     } units[] = {
-        {"", CLOCK_S},       {"ms", CLOCK_MS},      {"s", CLOCK_S},
-        {"m", 60 * CLOCK_S}, {"h", 3600 * CLOCK_S}, {"d", CLOCK_S * 86400},
+        {"ms", CLOCK_MS},        {"s", CLOCK_S},        {"m", 60 * CLOCK_S},
+        {"min", 60 * CLOCK_S},   {"h", 3600 * CLOCK_S}, {"d", 86400 * CLOCK_S},
+        {"w", 604800 * CLOCK_S},
     };
 
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-        if (strcmp(unit, units[i].name) == 0)
+        if (strlen(units[i].name) == len && memcmp(text, units[i].name, len) == 0)
             return units[i].length;
     return 0;
 }
 
+/* A number and its unit, which may be missing if alone; goes on behind them. */
+static bool take_part(const char **text, bool alone, int64_t *total)
+{
+    const char *whole = *text;
+    size_t whole_len = strspn(whole, "0123456789");
+    const char *fraction = whole + whole_len + (whole[whole_len] == '.');
+    size_t fraction_len = fraction > whole + whole_len ? strspn(fraction, "0123456789") : 0;
+    const char *name = fraction + fraction_len;
+    size_t name_len = strspn(name, "abcdefghijklmnopqrstuvwxyz");
+    int64_t unit = alone && !*name ? CLOCK_S : unit_length(name, name_len);
+    int64_t weight = unit;
+    int64_t span = 0;
+
+    if (whole_len + fraction_len == 0 || unit == 0)
+        return false;
+    for (const char *p = whole; p < whole + whole_len; p++)
+        if (__builtin_mul_overflow(span, 10, &span) ||
+            __builtin_add_overflow(span, (*p - '0') * unit, &span))
+            return false;
+    /* Digits below a nanosecond fall away. */
+    for (const char *p = fraction; p < name; p++) {
+        weight /= 10;
+        if (__builtin_add_overflow(span, (*p - '0') * weight, &span))
+            return false;
+    }
+    *text = name + name_len;
+    return !__builtin_add_overflow(*total, span, total);
+}
+
 bool clock_parse(const char *text, int64_t *span)
 {
-    size_t whole_len = strspn(text, "0123456789");
-    const char *rest = text + whole_len;
-    size_t fraction_len = 0;
-
-    if (*rest == '.') {
-        rest++;
-        fraction_len = strspn(rest, "0123456789");
-        rest += fraction_len;
-    }
-    if (whole_len + fraction_len == 0)
-        return false;
-
-    int64_t unit = unit_length(rest);
+    const char *rest = text;
     int64_t total = 0;
 
-    if (unit == 0)
+    do {
+        if (!take_part(&rest, rest == text, &total))
+            return false;
+        if (*rest)
+            rest += strspn(rest, " ");
+    } while (*rest);
+    if (rest[-1] == ' ')
         return false;
-    for (const char *p = text; p < text + whole_len; p++)
-        if (__builtin_mul_overflow(total, 10, &total) ||
-            __builtin_add_overflow(total, (*p - '0') * unit, &total))
-            return false;
-
-    /* Digits below a nanosecond fall away. */
-    int64_t weight = unit;
-
-    for (const char *p = rest - fraction_len; p < rest; p++) {
-        weight /= 10;
-        if (__builtin_add_overflow(total, (*p - '0') * weight, &total))
-            return false;
-    }
     *span = total;
     return true;
 }
 
 const char *clock_format(int64_t span, char buf[CLOCK_FORMAT_SIZE])
 {
-    if (span < 0)
-        span = 0;
+    static const struct {
+        int64_t length;
+        const char *name;
+    } units[] = {{86400 * CLOCK_S, "d"}, {3600 * CLOCK_S, "h"}, {60 * CLOCK_S, "m"}};
+    int64_t left = span > 0 ? span : 0;
+    size_t len = 0;
+    int tenths;
 
-    int64_t s = span / CLOCK_S;
+    if (left < CLOCK_S) {
+        snprintf(buf, CLOCK_FORMAT_SIZE, "%d ms", (int)(left / CLOCK_MS));
+        return buf;
+    }
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        int64_t number = left / units[i].length;
 
-    if (span < CLOCK_S)
-        snprintf(buf, CLOCK_FORMAT_SIZE, "%d ms", (int)(span / CLOCK_MS));
-    else if (s < 60 && span % CLOCK_S / (100 * CLOCK_MS))
-        snprintf(buf, CLOCK_FORMAT_SIZE, "%d.%d s", (int)s,
-                 (int)(span % CLOCK_S / (100 * CLOCK_MS)));
-    else if (s < 60)
-        snprintf(buf, CLOCK_FORMAT_SIZE, "%d s", (int)s);
-    else if (s < 3600)
-        snprintf(buf, CLOCK_FORMAT_SIZE, "%d m %d s", (int)(s / 60), (int)(s % 60));
-    else
-        snprintf(buf, CLOCK_FORMAT_SIZE, "%lld h %d m", (long long)(s / 3600),
-                 (int)(s % 3600 / 60));
+        left -= number * units[i].length;
+        if (number)
+            len += (size_t)snprintf(buf + len, CLOCK_FORMAT_SIZE - len, "%s%" PRId64 " %s",
+                                    len ? " " : "", number, units[i].name);
+    }
+    tenths = (int)(left / (100 * CLOCK_MS));
+    if (tenths % 10)
+        snprintf(buf + len, CLOCK_FORMAT_SIZE - len, "%s%d.%d s", len ? " " : "", tenths / 10,
+                 tenths % 10);
+    else if (tenths)
+        snprintf(buf + len, CLOCK_FORMAT_SIZE - len, "%s%d s", len ? " " : "", tenths / 10);
     return buf;
 }
 

@@ -35,13 +35,15 @@ int64_t clock_earlier(int64_t a, int64_t b);
 int clock_poll_timeout(int64_t deadline);
 
 /*
- * Reads a span of time: a decimal number, with a fraction if need be, and a unit (ms, s, m, h, d;
- * none: seconds).  Neither signs, exponents nor blanks are taken.  Returns whether it is one that
- * fits; *span in nanoseconds.
+ * Reads a span of time: a decimal number, with a fraction if need be, and a unit (ms, s, m or min,
+ * h, d, w; none: seconds), or several with units, with blanks between or not ("1h30m", "1min 30s").
+ * Neither signs nor exponents are taken.  Returns whether it is one that fits; *span in
+ * nanoseconds.
  */
 bool clock_parse(const char *text, int64_t *span);
 
-/* Writes a span as a person likes to read it ("850 ms", "3.2 s", "15 s", "2 m 5 s"); returns buf.
+/* Writes a span as a person likes to read it ("850 ms", "3.2 s", "15 s", "2 m 5 s"), exact to
+ * a tenth of a second; returns buf.
  */
 const char *clock_format(int64_t span, char buf[CLOCK_FORMAT_SIZE]);
 

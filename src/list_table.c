@@ -150,7 +150,7 @@ static char *state_sentence(const struct view *view)
                          clock_short(view->until_ms - text_now(), span));
     if (view->vanished && view->lease_ms && view->state == VIEW_FREE)
         return xasprintf("free, but a holder vanished: the next one waits %s",
-                         clock_short(view->lease_ms, span));
+                         clock_format(view->lease_ms * CLOCK_MS, span));
     kind = list_kind(view);
     text = xasprintf("%s%s%s", list_state(view), *kind ? ", " : "", kind);
     free(kind);
@@ -180,7 +180,8 @@ static void print_head(const struct list *list, const struct view *view, FILE *o
     if (view->len)
         xreplace(&state, xasprintf("%s, %zu waiting", state, view->len - view->holders));
     if (view->lease_ms)
-        xreplace(&state, xasprintf("%s, lease %s", state, clock_short(view->lease_ms, span)));
+        xreplace(&state,
+                 xasprintf("%s, lease %s", state, clock_format(view->lease_ms * CLOCK_MS, span)));
     print_cut(out, name, width, TEXT_BOLD, colours);
     print_cut(out, state, width, state_style(view), colours);
     free(name);

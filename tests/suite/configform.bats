@@ -74,14 +74,14 @@ mistake() {
 }
 
 @test "bad values" {
-  mistake "file:2: lease takes a time from 1 s to 24 h 0 m, not 'x'" "[zkflock]" "lease = x"
-  mistake "file:2: lease takes a time from 1 s to 24 h 0 m, not ''" "[zkflock]" "lease ="
-  mistake "file:2: connect-timeout takes a time from 100 ms to 24 h 0 m, not '0'" \
+  mistake "file:2: lease takes a time from 1 s to 1 d, not 'x'" "[zkflock]" "lease = x"
+  mistake "file:2: lease takes a time from 1 s to 1 d, not ''" "[zkflock]" "lease ="
+  mistake "file:2: connect-timeout takes a time from 100 ms to 1 d, not '0'" \
     "[zkflock]" "connect-timeout = 0"
-  mistake "file:2: session-timeout takes a time from 1 s to 1 h 0 m, not '1'x'" \
+  mistake "file:2: session-timeout takes a time from 1 s to 1 h, not '1'x'" \
     "[zkflock]" "session-timeout = 1'x"
-  mistake "file:2: kill-after takes a time from 0 ms to 1 h 0 m, not '-1'" "[zkflock]" "kill-after = -1"
-  mistake "file:2: lock-delay takes a time from 0 ms to 24 h 0 m, not '2d'" "[zkflock]" "lock-delay = 2d"
+  mistake "file:2: kill-after takes a time from 0 ms to 1 h, not '-1'" "[zkflock]" "kill-after = -1"
+  mistake "file:2: lock-delay takes a time from 0 ms to 1 d, not '2d'" "[zkflock]" "lock-delay = 2d"
   mistake "file:2: signal takes a signal such as TERM, INT or 15, not 'x'" "[zkflock]" "signal = x"
   mistake "file:2: on-lost takes kill, term or warn, not 'x'" "[zkflock]" "on-lost = x"
   mistake "file:2: node-style takes curator, kazoo or plain:PREFIX, not 'x'" "[zkflock]" "node-style = x"
@@ -130,12 +130,12 @@ mistake() {
 @test "a mistake is told from the usual files and unused sections too, in each mode" {
   system_file "[lock unused]" "lease = x"
   run -78 configured "$LOCK" touch ran
-  assert_output "zkflock: /etc/zkflock.conf:2: lease takes a time from 1 s to 24 h 0 m, not 'x'"
+  assert_output "zkflock: /etc/zkflock.conf:2: lease takes a time from 1 s to 1 d, not 'x'"
   run -78 configured --show-config
   rm etc/zkflock.conf
   user_file "[lock unused]" "lease = x" "lease = y"
   run -78 configured --lease 20 "$LOCK" touch ran
-  assert_output "zkflock: $XDG_CONFIG_HOME/zkflock/config:2: lease takes a time from 1 s to 24 h 0 m, not 'x'"
+  assert_output "zkflock: $XDG_CONFIG_HOME/zkflock/config:2: lease takes a time from 1 s to 1 d, not 'x'"
   assert_not_exist ran
   run -0 configured --help
 }

@@ -375,8 +375,8 @@ written_since() { [ "$(writes)" -ge $(($1 + $2)) ]; } # written_since BEFORE N
     --lease 15 --lock-delay 10 "$LOCK" touch ran
   refuses 64 "--signal takes a signal such as TERM, INT or 15, not 'NOPE'" --signal NOPE "$LOCK" touch ran
   refuses 64 "--on-lost takes kill, term or warn, not 'ask'" --on-lost ask "$LOCK" touch ran
-  refuses 64 "--kill-after takes a time from 0 ms to 1 h 0 m, not '-1'" --kill-after -1 "$LOCK" touch ran
-  refuses 64 "--lease takes a time from 1 s to 24 h 0 m, not '0'" --lease 0 "$LOCK" touch ran
+  refuses 64 "--kill-after takes a time from 0 ms to 1 h, not '-1'" --kill-after -1 "$LOCK" touch ran
+  refuses 64 "--lease takes a time from 1 s to 1 d, not '0'" --lease 0 "$LOCK" touch ran
 }
 
 @test "--kill-after without --lease: the lock's own lease counts, and a new lock gets one with room" {

@@ -33,7 +33,7 @@ load list
   for name in ben cat dan; do waiter "$name" "$LOCK"; done
   run -0 zkflock --list "$LOCK"
   assert_line --index 0 "$LOCK"
-  assert_line --index 1 "held, exclusive, 3 waiting, lease 15s"
+  assert_line --index 1 "held, exclusive, 3 waiting, lease 15 s"
   assert_line --index 2 --regexp "^PLACE +WHO +PID +KIND +FOR +COMMAND$"
   assert_line --index 3 --regexp "^holds +ann@"
   assert_line --index 4 --regexp "^1 +ben@.* true$"
@@ -42,7 +42,7 @@ load list
   end_all ann.go
   run -0 zkflock --list "$LOCK"
   assert_output "$LOCK
-free, lease 15s"
+free, lease 15 s"
 }
 
 @test "--list LOCK: readers that hold together, and those who wait for a permit" {
@@ -59,7 +59,7 @@ free, lease 15s"
   LOGNAME=gus background --permits 2 "$LOCK/pool" true
   zk "$ONE" await-count "$LOCK/pool/locks" 2
   run -0 zkflock --list "$LOCK/pool"
-  assert_line --index 1 "held, permits 2/2, 2 waiting, lease 15s"
+  assert_line --index 1 "held, permits 2/2, 2 waiting, lease 15 s"
   assert_line --index 3 --regexp "^holds +dan@"
   assert_line --index 4 --regexp "^holds +eve@"
   assert_line --index 5 --regexp "^1 +fay@"
@@ -139,7 +139,7 @@ free, lease 15s"
   printf '[zkflock]\nlog-level = error\n' >xdg/zkflock/config
   zkflock "$LOCK" true
   run -0 zkflock --list "$LOCK"
-  assert_line --index 1 "free, lease 15s"
+  assert_line --index 1 "free, lease 15 s"
 }
 
 @test "--list: what it does not go with" {
@@ -159,7 +159,7 @@ free, lease 15s"
   crash "$crashing"
   zk "$ONE" await-count "$LOCK" 0
   run -0 zkflock --list "$LOCK"
-  assert_line --index 1 "free, but a holder vanished: the next one waits 10s, lease 10s"
+  assert_line --index 1 "free, but a holder vanished: the next one waits 10 s, lease 10s"
   run -0 zkflock --list "$LOCK" "$LOCK.never"
   assert_regex "$(row "$LOCK")" "^$LOCK free 1 vanished 0$"
   assert_regex "$(row "$LOCK.never")" "^$LOCK.never free \(never used\) 0$"
@@ -169,7 +169,7 @@ free, lease 15s"
   assert_equal "$(json '[d["locks"][0]["state"], len(d["locks"][0]["holders"]), len(d["locks"][0]["waiting"])]')" "['settling', 0, 1]"
   assert_equal "$(json 'd["locks"][0]["until"] == d["locks"][0]["waiting"][0]["until"] > d["time"]')" True
   run -0 zkflock --list "$LOCK"
-  assert_line --index 1 --regexp "^waiting for a vanished holder until [0-9:]{8} \([0-9]+s\), 1 waiting, lease 10s$"
+  assert_line --index 1 --regexp "^waiting for a vanished holder until [0-9:]{8} \([0-9]+s\), 1 waiting, lease 10 s$"
   assert_line --index 3 --regexp "^next "
   run -0 zkflock --list "$LOCK" "$LOCK.never"
   assert_regex "$(row "$LOCK")" "^$LOCK vanished exclusive until [0-9:]{8} 1$"
@@ -177,7 +177,7 @@ free, lease 15s"
   run -0 zkflock --list -q "$LOCK"
   eventually test -e next
   run -0 zkflock --list "$LOCK"
-  assert_line --index 1 "held, exclusive, 0 waiting, lease 10s"
+  assert_line --index 1 "held, exclusive, 0 waiting, lease 10 s"
   end_all go
 }
 
@@ -230,7 +230,7 @@ $LOCK/c"
   # A lock with others below it shows both.
   run -0 zkflock --list "$LOCK/a"
   assert_line --index 0 "$LOCK/a"
-  assert_line --index 1 "free, lease 15s"
+  assert_line --index 1 "free, lease 15 s"
   assert_line --index 3 --regexp "^$LOCK/a/b +free"
   run -0 zkflock --list "$LOCK/place"
   assert_line --index 1 "free, and never used as a lock"

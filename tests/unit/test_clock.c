@@ -20,6 +20,11 @@ static void test_clock_parse(void)
         {"1.5m", 90 * CLOCK_S},
         {"2h", 7200 * CLOCK_S},
         {"1d", 86400 * CLOCK_S},
+        {"5min", 300 * CLOCK_S},
+        {"2w", 1209600 * CLOCK_S},
+        {"1h30m", 5400 * CLOCK_S},
+        {"1min 30s", 90 * CLOCK_S},
+        {"1.5s500ms", 2 * CLOCK_S},
         {"0.000000001", 1},
         {"0.0000000001", 0},
         {"9223372036", INT64_C(9223372036) * CLOCK_S},
@@ -43,6 +48,13 @@ static void test_clock_parse(void)
         "9223372037",
         "999999999999999999999",
         "106752d",
+        "100000d100000d",
+        "1h30",
+        "1h ",
+        "1 h",
+        "1h-30m",
+        "30m,1s",
+        "1mins",
         "1,5",
     };
 
@@ -72,6 +84,11 @@ static void test_clock_format(void)
         {15 * CLOCK_S, "15 s"},
         {125 * CLOCK_S, "2 m 5 s"},
         {3660 * CLOCK_S, "1 h 1 m"},
+        {76500 * CLOCK_MS, "1 m 16.5 s"},
+        {3605 * CLOCK_S, "1 h 5 s"},
+        {24000 * 3600 * CLOCK_S, "1000 d"},
+        {90061900 * CLOCK_MS, "1 d 1 h 1 m 1.9 s"},
+        {INT64_MAX, "106751 d 23 h 47 m 16.8 s"},
     };
     char buf[CLOCK_FORMAT_SIZE];
 
