@@ -159,7 +159,7 @@ free, lease 15 s"
   crash "$crashing"
   zk "$ONE" await-count "$LOCK" 0
   run -0 zkflock --list "$LOCK"
-  assert_line --index 1 "free, but a holder vanished: the next one waits 10 s, lease 10s"
+  assert_line --index 1 "free, but a holder vanished: the next one waits 10 s, lease 10 s"
   run -0 zkflock --list "$LOCK" "$LOCK.never"
   assert_regex "$(row "$LOCK")" "^$LOCK free 1 vanished 0$"
   assert_regex "$(row "$LOCK.never")" "^$LOCK.never free \(never used\) 0$"
