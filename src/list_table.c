@@ -143,9 +143,9 @@ static char *state_sentence(const struct view *view)
     if (!view->is_lock)
         return xstrdup(view->exists ? "free, and never used as a lock" : "free, and never used");
     if (view->state == VIEW_SETTLING && !view->until_ms)
-        return xstrdup("waiting for a vanished holder");
+        return xstrdup("settling: the next one waits for a holder that vanished");
     if (view->state == VIEW_SETTLING)
-        return xasprintf("waiting for a vanished holder until %s (%s)",
+        return xasprintf("settling: the next one waits for a holder that vanished, until %s (%s)",
                          text_clock(view->until_ms, until),
                          clock_short(view->until_ms - text_now(), span));
     if (view->vanished && view->lease_ms && view->state == VIEW_FREE)

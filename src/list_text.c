@@ -41,7 +41,7 @@ char *list_command(const struct view_contender *contender)
 const char *list_state(const struct view *view)
 {
     static const char *const words[] = {
-        [VIEW_FREE] = "free", [VIEW_HELD] = "held", [VIEW_SETTLING] = "vanished"};
+        [VIEW_FREE] = "free", [VIEW_HELD] = "held", [VIEW_SETTLING] = "settling"};
 
     return view->unread ? "?" : words[view->state];
 }

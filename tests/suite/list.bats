@@ -169,10 +169,10 @@ free, lease 15 s"
   assert_equal "$(json '[d["locks"][0]["state"], len(d["locks"][0]["holders"]), len(d["locks"][0]["waiting"])]')" "['settling', 0, 1]"
   assert_equal "$(json 'd["locks"][0]["until"] == d["locks"][0]["waiting"][0]["until"] > d["time"]')" True
   run -0 zkflock --list "$LOCK"
-  assert_line --index 1 --regexp "^waiting for a vanished holder until [0-9:]{8} \([0-9]+s\), 1 waiting, lease 10 s$"
+  assert_line --index 1 --regexp "^settling: the next one waits for a holder that vanished, until [0-9:]{8} \([0-9]+s\), 1 waiting, lease 10 s$"
   assert_line --index 3 --regexp "^next "
   run -0 zkflock --list "$LOCK" "$LOCK.never"
-  assert_regex "$(row "$LOCK")" "^$LOCK vanished exclusive until [0-9:]{8} 1$"
+  assert_regex "$(row "$LOCK")" "^$LOCK settling exclusive until [0-9:]{8} 1$"
   run -1 zkflock --list -q "$LOCK.never"
   run -0 zkflock --list -q "$LOCK"
   eventually test -e next
@@ -181,7 +181,7 @@ free, lease 15 s"
   end_all go
 }
 
-settles() { zkflock --list "$LOCK" | grep -q "waiting for a vanished holder"; }
+settles() { zkflock --list "$LOCK" | grep -q "^settling: "; }
 
 @test "--list: 1000 contenders, and a reader that wants the beginning alone" {
   others "$LOCK" _c_0123456789abcdef0123456789abcdef-lock- 1000
