@@ -281,31 +281,83 @@ removal() { timeout 40 zkflock --remove "$@"; }
   assert [ "$number" -gt 8 ]
 }
 
-@test "--remove: a note that changes meanwhile is read again, and removed" {
-  zkflock --once-per 1h "$LOCK" true
-  PROXY_OF="multi" listen hold-request 1
-  background -z "$VIA" --remove "$LOCK" 2>log
+# remove_at [DO] [SECONDS]: begin to remove the lock; let the
+# proxy hold the transaction.
+remove_at() {
+  PROXY_OF="multi" open_proxy "${1:-hold-request}" 1
+  background -z "$VIA" --session-timeout "${2:-40}" --remove "$LOCK" 2>log
   remover=$!
   await_cut 20
   assert_equal "$cut" cut
-  zk "$ONE" set "$LOCK.once" "$(zk "$ONE" get "$LOCK.once")"$'\n'
-  let_pass
-  ends_with 0 "$remover"
-  assert_equal "$(left)" ""
+}
+
+# removal_ends STATUS SENTENCE
+removal_ends() {
+  eventually gone "$remover"
+  ends_with "$1" "$remover"
+  assert_equal "$(cat log)" "zkflock: $2"
   close_proxy
 }
 
-@test "--remove: a session that expires before the answer: 69, since nobody knows whether the lock is gone" {
+@test "--remove: a note that changes meanwhile is read again, and removed" {
+  zkflock --once-per 1h "$LOCK" true
+  remove_at
+  zk "$ONE" set "$LOCK.once" "$(zk "$ONE" get "$LOCK.once")"$'\n'
+  let_pass
+  removal_ends 0 "removed $LOCK, and with it the time of its last success, $LOCK.once"
+  assert_equal "$(left)" ""
+}
+
+@test "--remove: a note that changes and cannot be read any more: zkflock leaves, counted" {
+  zkflock --once-per 1h "$LOCK" true
+  remove_at
+  zk "$ONE" set "$LOCK.once" changed
+  zk "$ONE" deny "$LOCK.once" wcda
+  let_pass
+  eventually gone "$remover"
+  zk "$ONE" deny "$LOCK.once" rwcda
+  removal_ends 77 "not permitted to read $LOCK.once: its ACL does not give this client READ"
+  nothing_left_of "$LOCK"
+  assert_equal "$(vanished_in "$LOCK")" 0
+}
+
+@test "--remove: somebody comes and leaves meanwhile: the lock stays" {
   zkflock "$LOCK" true
-  PROXY_OF=multi open_proxy hold-request 1
-  background -z "$VIA" --session-timeout 2 --remove "$LOCK" 2>log
-  remover=$!
-  await_cut 20
-  assert_equal "$cut" cut
+  remove_at
+  run -1 zkflock -n "$LOCK" true
+  let_pass
+  removal_ends 1 "$LOCK is not removed: somebody has just come"
+  nothing_left_of "$LOCK"
+  assert_equal "$(vanished_in "$LOCK")" 0
+}
+
+@test "--remove: somebody deletes the note meanwhile: the lock stays" {
+  # Once zkflock cannot know whether its first try succeeded.
+  for direction in hold-request lose-request; do
+    zkflock --once-per 1h "$LOCK" true
+    remove_at "$direction"
+    zk "$ONE" delete "$LOCK.once"
+    let_pass
+    removal_ends 1 "not removed: somebody has just deleted $LOCK.once"
+    nothing_left_of "$LOCK"
+  done
+}
+
+@test "--remove: somebody deletes its znode meanwhile: the lock stays" {
+  zkflock "$LOCK" true
+  remove_at
+  node=$(zk "$ONE" ls "$LOCK")
+  zk "$ONE" delete "$LOCK/$node"
+  let_pass
+  removal_ends 1 "not removed: somebody has just deleted $LOCK/$node"
+  nothing_left_of "$LOCK"
+}
+
+@test "--remove: a session that expires meanwhile: zkflock says that the outcome is unknown, 69" {
+  zkflock "$LOCK" true
+  remove_at hold-request 2
   kill -STOP "$proxy_pid"
   zk "$ONE" await-count "$LOCK" 0
   kill -CONT "$proxy_pid"
-  ends_with 69 "$remover"
-  assert contains log "the session expired: it is not known whether $LOCK has been removed"
-  close_proxy
+  removal_ends 69 "the session expired: it is not known whether $LOCK has been removed"
 }
