@@ -108,9 +108,9 @@ teardown() {
   ends_with 0 "$asker"
 }
 
-@test "in the queue: zkflock watches its predecessor alone and proves before it holds" {
+watches_its_predecessor_alone() { # watches_its_predecessor_alone [OPTION]: one that holds by it
   hold "$LOCK" first
-  asks_holding set 1 "$LOCK" sh -c 'touch b; until [ -e b.go ]; do sleep 0.02; done'
+  asks_holding set 1 "$@" "$LOCK" sh -c 'touch b; until [ -e b.go ]; do sleep 0.02; done'
   local b=$asker
   eventually asked_for WATCH
   background -z "$VIA" "$LOCK" true
@@ -127,6 +127,14 @@ teardown() {
   BY=1 steps_are JOIN LIST WATCH PROVE LEAVE CLOSE
   # Its predecessor marked itself as the holder meanwhile.
   BY=2 steps_are JOIN LIST WATCH WATCH PROVE LEAVE CLOSE
+}
+
+@test "in the queue: zkflock watches its predecessor alone and proves before it holds" {
+  watches_its_predecessor_alone
+}
+
+@test "in the queue: zkflock watches a predecessor with -x alone, and needs no list when that leaves" {
+  watches_its_predecessor_alone -x
 }
 
 @test "in the queue: zkflock lists again when a waiter in front of it gives up" {
@@ -158,6 +166,48 @@ teardown() {
   let_pass
   ends_with 0 "$asker"
   steps_are JOIN LIST WATCH WATCH PROVE LEAVE CLOSE
+}
+
+# long_lease: a lock for which zkflock bears the silence of a proxy that holds messages.
+long_lease() {
+  LOCK=$LOCK/long
+  zkflock --lease 120 "$LOCK" true
+}
+
+@test "in the queue: zkflock looks again, once, when its predecessor changes while it sets its watch" {
+  long_lease
+  hold "$LOCK" first
+  PROXY_OF="get" listen hold-request 5
+  background -z "$VIA" "$LOCK" true
+  asker=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  zk "$ONE" set "$LOCK/$(zk "$ONE" ls "$LOCK" | head -n 1)" changed
+  let_pass
+  eventually asked_for WATCH 2
+  touch first
+  ends_with 0 "$holder"
+  ends_with 0 "$asker"
+  steps_are JOIN LIST WATCH WATCH PROVE LEAVE CLOSE
+}
+
+@test "in the queue: zkflock proves when all in front of it have left before it lists again" {
+  long_lease
+  hold "$LOCK" first
+  wait_in_line log "$LOCK" true
+  PROXY_OF="children" listen hold-request 2
+  background -z "$VIA" "$LOCK" true
+  asker=$!
+  eventually asked_for WATCH
+  kill -TERM "$waiter"
+  ends_with 143 "$waiter"
+  await_cut 20
+  assert_equal "$cut" cut
+  touch first
+  ends_with 0 "$holder"
+  let_pass
+  ends_with 0 "$asker"
+  steps_are JOIN LIST WATCH LIST PROVE LEAVE CLOSE
 }
 
 @test "--permits: zkflock counts again when permits change hands while it sets its watch" {
@@ -193,6 +243,39 @@ teardown() {
   wait "$holder"
   ends_with 0 "$asker"
   steps_are JOIN LIST WATCH VERIFY WATCH PROVE LEAVE CLOSE
+  # After two leases, not three.
+  local watched verified
+  read -r _ watched _ < <(steps frames "$LOCK" -t WATCH)
+  read -r _ verified _ < <(steps frames "$LOCK" -t VERIFY)
+  later_by 7000 "$watched" "$verified"
+  later_by 0 "$verified" $((watched + 12000))
+}
+
+@test "--permits: zkflock that is the first of too many verifies nobody" {
+  LOCK=$LOCK/many
+  zk "$ONE" create "$LOCK/locks" $'zkflock/1 base=0 lease=120000ms\n'
+  LOCK=$LOCK/leases
+  zk "$ONE" create "$LOCK" $'zkflock/1 base=0 lease=4000ms permits=1\n'
+  # The turn reads twice; the third read is the one behind the permit's create.
+  PROXY_OF="get" listen hold-request 3
+  background -z "$VIA" --lease 120 --lock-delay 0 --permits 1 "${LOCK%/leases}" true
+  asker=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  zk "$ONE" await-count "$LOCK" 1
+  others "$LOCK" _c_0123456789abcdef0123456789abcdef-lease- 2
+  let_pass
+  eventually asked_for COUNT
+  # Two leases.
+  local since
+  since=$(now)
+  over() { [ "$(now)" -gt $((since + 8500)) ]; }
+  eventually over
+  others_end
+  ends_with 0 "$asker"
+  run steps frames "$LOCK"
+  assert_line LIST
+  refute_line --regexp "VERIFY|multi check"
 }
 
 @test "after a vanished holder: zkflock proves behind the wait, then squares in one transaction" {
@@ -291,6 +374,17 @@ teardown() {
   steps_are JOIN TELL_WAITING $again $again $again $again $again $again $again CLOSE
 }
 
+@test "a lock without a record: a waiter leaves at the version that it read" {
+  zk "$ONE" create "$LOCK/bare"
+  LOCK=$LOCK/bare
+  others "$LOCK" lock- 1
+  PROXY_OF=multi listen refuse 1-6:-103
+  run -1 zkflock -z "$VIA" -n "$LOCK" true
+  others_end
+  # Nothing that somebody writes there meanwhile is lost.
+  assert asked_for LEAVE_BARE 7
+}
+
 @test "a name without a GUID: zkflock checks the owner with each proof and before it deletes" {
   use_short_lease
   asks --node-style plain:x- "$LOCK" sleep 1.5
@@ -323,6 +417,26 @@ teardown() {
   steps_are ABOVE JOIN_BELOW COUNT COUNT PROVE LEAVE CLOSE
   LOCK=${LOCK%leases}locks
   steps_are JOIN_BELOW ABOVE LEAVE CLOSE
+}
+
+@test "a semaphore that is refused: zkflock leaves what it has made to those who have come" {
+  LOCK=$LOCK/many
+  # One create to join, five to make the parents; the next one joins.
+  PROXY_OF=create listen hold-request 7
+  background -z "$VIA" --lease 120 --permits 1 "$LOCK" touch ran 2>log
+  asker=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  zk "$ONE" set "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
+  others "$LOCK/locks" x- 1
+  let_pass
+  eventually gone "$asker"
+  ends_with 78 "$asker"
+  assert_equal "$(cat log)" "zkflock: $LOCK is a lock without permits; leave out --permits, or choose another LOCK, or take that one away with --remove"
+  LOCK=$LOCK/locks
+  zk "$ONE" await-count "$LOCK" 1
+  others_end
+  steps_are JOIN_BELOW MAKE_PARENTS JOIN_BELOW REMOVE LEAVE CLOSE
 }
 
 @test "--unfair: zkflock backs off, counted, when it finds another contender" {

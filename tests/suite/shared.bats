@@ -86,6 +86,30 @@ two_readers_and_a_waiting_writer() { # a and b hold, w waits
   wait
 }
 
+@test "a writer behind readers that have waited themselves waits for all of them" {
+  writer v
+  started v
+  for name in a b; do
+    reader "$name"
+    queued "$name"
+  done
+  listen
+  background -z "$VIA" --exclusive "$LOCK" sh -c 'echo w >>started'
+  local writer=$!
+  eventually asked_for WATCH
+  touch v.go
+  started a
+  started b
+  # The last reader before it has marked itself as a holder, which is no sign of being alone.
+  eventually asked_for WATCH 2
+  touch b.go
+  eventually asked_for LIST 2
+  refute grep -q w started
+  touch a.go
+  ends_with 0 "$writer"
+  close_proxy
+}
+
 @test "no writer starves: readers and writers in turns, each gets its share" {
   echo 0 >counter
   for i in 1 2 3; do
