@@ -14,7 +14,7 @@ EOF
 
 # last_proof: print when the last answered proof was sent; a create and a mark are proofs as well.
 last_proof() {
-  steps frames "$LOCK" -t JOIN PROVE PROOF | grep -v -e '-$' | tail -n 1 | cut -d' ' -f2
+  steps frames "$LOCK" -t JOIN PROVE PROOF PROOF_CLAIMED | grep -v -e '-$' | tail -n 1 | cut -d' ' -f2
 }
 
 last_beat() {

@@ -16,7 +16,7 @@ holds() {
   guard=$(children "$keeper" lock-guard)
 }
 
-proofs() { steps frames "$LOCK" -t PROOF; }
+proofs() { steps frames "$LOCK" -t PROOF PROOF_CLAIMED; }
 proven() { [ "$(proofs | grep -cv -e '-$')" -ge "$1" ]; } # proven N: true if N proofs were answered
 
 @test "a keeper that stops after several proofs: the guard kills before the lease ends" {
@@ -132,14 +132,23 @@ due() {
   close_proxy
 }
 
-@test "late answers: the lease runs from the sending of the last proof" {
+# bears_late_answers [ARG...]: fail unless the command dies a lease after the last proof was sent.
+bears_late_answers() {
   zkflock --lease 6 "$LOCK" true
   listen late 4:0.8
-  holds --session-timeout 7
+  holds --session-timeout 7 "$@"
   eventually proven 3
   dead_without_contact 6000
   ends_with 75 "$keeper"
   close_proxy
+}
+
+@test "late answers: the lease runs from the sending of the last proof" {
+  bears_late_answers
+}
+
+@test "late answers: the lease of a name without a GUID runs from the sending of the last proof" {
+  bears_late_answers --node-style plain:x-
 }
 
 @test "late answers: the first lease runs from the sending of the create" {
