@@ -186,6 +186,23 @@ through_proxy() {
   assert_equal "$((2 * version))" "$cversion"
 }
 
+@test "a waiter whose znode was deleted finds its new place, though the answer to that create is lost" {
+  hold "$LOCK" release
+  PROXY_OF=create open_proxy reply 2
+  # Nobody knows that the deleted one held nothing.
+  wait_in_line log -z "$VIA" --lock-delay 0 "$LOCK" touch ran
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK" | tail -n 1)"
+  touch release
+  ends_with 0 "$holder"
+  eventually gone "$waiter"
+  ends_with 0 "$waiter"
+  assert contains log "the own znode was deleted by somebody"
+  assert_exist ran
+  end_proxy
+  assert_equal "$cut" cut
+  nothing_left_of "$LOCK"
+}
+
 @test "a server that takes the connection and never goes on with the session: the command never notices" {
   open_proxy mute 5
   background -v -z "$VIA" --lease 8 --session-timeout 8 "$LOCK" \
