@@ -100,6 +100,78 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   close_proxy
 }
 
+# watches_late [KIND]: hold the lock with a lease so long that no proof is due; let the proxy hold the
+# request that watches the own znode; its name in $node.
+watches_late() {
+  LOCK=$LOCK/watch
+  zkflock --lease 300 "$LOCK" true
+  PROXY_OF="get" open_proxy hold-request 2
+  background -v -z "$VIA" --session-timeout 40 "$@" "$LOCK" sleep 1000 2>log
+  holder=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  node=$(zk "$ONE" ls "$LOCK")
+}
+
+# loses_at_once: let the watch pass; fail unless the holder loses the lock before its next proof.
+loses_at_once() {
+  let_pass
+  eventually contains log "the znode $LOCK/$node was deleted by somebody"
+  ends_with 75 "$holder"
+  close_proxy
+}
+
+@test "a holder whose znode is deleted before it watches that loses the lock at once" {
+  watches_late
+  zk "$ONE" delete "$LOCK/$node"
+  loses_at_once
+}
+
+@test "a holder whose znode is replaced before it watches that loses the lock at once" {
+  watches_late --unfair
+  take_over "$node"
+  loses_at_once
+  still_there "$node"
+  give_up
+}
+
+@test "a holder that loses the answers to a proof keeps the lock" {
+  # That of the ensemble is lost, or the one that tells whose znode it is.
+  for operation in multi exists; do
+    LOCK=/t/names/proof/$operation
+    zkflock --lease 12 "$LOCK" true
+    PROXY_OF=$operation listen reply 1
+    background -z "$VIA" --node-style plain:x- "$LOCK" sh -c 'until [ -e go ]; do sleep 0.02; done; exit 3'
+    holder=$!
+    await_cut 20
+    assert_equal "$cut" cut
+    eventually asked_for PROOF_CLAIMED 2
+    touch go
+    ends_with 3 "$holder"
+    close_proxy
+    rm go frames
+  done
+}
+
+@test "a holder does not delete the znode that replaced its own when it has to leave once more" {
+  zkflock --lease 300 "$LOCK.long" true
+  LOCK=$LOCK.long
+  PROXY_OF=multi open_proxy hold-request 1
+  background -z "$VIA" --session-timeout 40 --node-style plain:x- "$LOCK" true
+  holder=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  node=$(zk "$ONE" ls "$LOCK")
+  take_over "$node"
+  # Somebody else has left, too, so that the version is another.
+  zk "$ONE" set "$LOCK" "$(zk "$ONE" get "$LOCK")"$'\n'
+  let_pass
+  ends_with 0 "$holder"
+  still_there "$node"
+  give_up
+  close_proxy
+}
+
 @test "a holder does not delete the znode that replaced its own" {
   for kind in "${KINDS[@]}"; do
     # The lease is so long that no proof is due.
