@@ -120,6 +120,32 @@ two_permits() {
   nobody_vanished "$LOCK/s/leases"
 }
 
+@test "--permits: a holder that writes the record anew squares nobody that vanished while it waited" {
+  two_permits
+  vanish "$LOCK/s" --permits 2
+  # The first set tells that it waits, the second one is its proof behind the wait.
+  PROXY_OF="set" open_proxy hold-request 2
+  follows a -z "$VIA" --session-timeout 40 --permits 2 "$LOCK/s"
+  await_cut 20
+  assert_equal "$cut" cut
+  crashes b
+  local record
+  record=$(zk "$ONE" get "$LOCK/s/leases")$'\n'
+  # More departures are counted out than there were.
+  for _ in 1 2 3; do zk "$ONE" set "$LOCK/s/leases" "$record"; done
+  let_pass
+  ends_with 0 "$(cat pid.a)"
+  assert contains log.a "cannot be right"
+  # The command of b may still run.
+  holds c --permits 2 "$LOCK/s"
+  follows d --permits 2 "$LOCK/s"
+  starts_after d b
+  touch c.go
+  ends_with 0 "$(cat pid.c)"
+  nobody_vanished "$LOCK/s/leases"
+  close_proxy
+}
+
 @test "--permits: a square whose answer is lost is not repeated for another vanished holder" {
   two_permits
   prepare_crash b
@@ -250,5 +276,26 @@ EOF
   ends_with 0 "$late"
   assert_exist ran
   assert contains log "the own znode was deleted by somebody"
+  close_proxy
+}
+
+@test "--permits: a contender whose permit was deleted before it read the count joins again" {
+  zkflock --permits 1 --lease 120 "$LOCK/s" true
+  # The turn reads twice.
+  PROXY_OF="get" open_proxy hold-request 3
+  background -v -z "$VIA" --session-timeout 40 --lease 120 --lock-delay 0 --permits 1 "$LOCK/s" touch ran 2>log
+  local late=$!
+  await_cut 20
+  assert_equal "$cut" cut
+  zk "$ONE" await-count "$LOCK/s/leases" 1
+  zk "$ONE" delete "$LOCK/s/leases/$(zk "$ONE" ls "$LOCK/s/leases")"
+  others "$LOCK/s/leases" _c_0123456789abcdef0123456789abcdef-lease- 1
+  let_pass
+  eventually contains log "waiting for"
+  assert_not_exist ran
+  others_end
+  ends_with 0 "$late"
+  assert_exist ran
+  refute contains log "does not answer"
   close_proxy
 }
