@@ -181,6 +181,20 @@ free, lease 15 s"
   end_all go
 }
 
+@test "--list: a vanished holder is waited for as long as --lock-delay says" {
+  background --lease 4 --session-timeout 1 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
+  crashing=$!
+  eventually test -e crashing
+  crash "$crashing"
+  zk "$ONE" await-count "$LOCK" 0
+  background --lock-delay 1h "$LOCK" touch ran
+  eventually settles
+  run -0 zkflock --list "$LOCK"
+  assert_line --index 1 --regexp "^settling: the next one waits for a holder that vanished, until [0-9:]{8} \((1h|59m)"
+  kill $!
+  ends_with 143 $!
+}
+
 settles() { zkflock --list "$LOCK" | grep -q "^settling: "; }
 
 @test "--list: 1000 contenders, and a reader that wants the beginning alone" {

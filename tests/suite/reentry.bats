@@ -130,6 +130,9 @@ EOF
     assert_output "zkflock: $LOCK is held by the zkflock around this one, and would be waited for in vain: it is out of reach from here (other --servers, another user, --no-reentry)"
   done
   assert_not_exist ran
+  # Two readers need not wait for each other.
+  run -0 inside -s "$LOCK" zkflock -s -z "$VIA" "$LOCK" echo ran
+  assert_output ran
   close_proxy
 }
 
