@@ -181,6 +181,36 @@ both_kinds() {
   refute_output --partial vanished
 }
 
+# a_lock_stood_in LOCK: two contenders of a lock without a record have come and gone there.
+a_lock_stood_in() {
+  zk "$ONE" contend "$1" x- 2 </dev/null
+  zk "$ONE" await-count "$1" 2
+}
+
+@test "--permits: where others stood since it was used last they are waited for, once" {
+  for name in used wrong; do
+    zk "$ONE" create "$LOCK/$name"
+    zkflock --permits 2 "$LOCK/$name" true
+    # The two znodes of the semaphore stay.
+    a_lock_stood_in "$LOCK/$name"
+  done
+  # More departures are counted out than there were, and nobody makes up for that.
+  for _ in 1 2 3; do zk "$ONE" set "$LOCK/wrong" ""; done
+  for name in used wrong; do
+    background -v --permits 2 "$LOCK/$name" touch "ran.$name" 2>"log.$name"
+    echo $! >"pid.$name"
+  done
+  for name in used wrong; do
+    PATIENCE=40 eventually gone "$(cat "pid.$name")"
+    assert contains "log.$name" "$LOCK/$name: a holder may have vanished from a lock that stood there"
+    assert_exist "ran.$name"
+  done
+  run -0 zkflock -v --permits 2 "$LOCK/used" echo ran
+  refute_output --partial vanished
+  assert_equal "$(zk "$ONE" stat "$LOCK/used" | cut -d' ' -f1)" 2
+  assert_equal "$(zk "$ONE" stat "$LOCK/wrong" | cut -d' ' -f1)" 3
+}
+
 @test "--permits: where the data is of others no lock can have stood, and nobody is waited for" {
   zk "$ONE" create "$LOCK" "port = 8080"
   run -0 zkflock --permits 2 "$LOCK" true
