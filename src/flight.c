@@ -61,8 +61,9 @@ static void note_children(struct lock *lock, const struct session_event *event)
     if (!lock->node)
         lock->node = xasprintf("%s/%s", lock->path, own);
     lock->place = recipe_place(event->children, event->children_len, own);
-    if (lock->place.predecessor)
-        xreplace(&lock->predecessor, xasprintf("%s/%s", lock->path, lock->place.predecessor));
+    xreplace(&lock->predecessor, lock->place.predecessor
+                                     ? xasprintf("%s/%s", lock->path, lock->place.predecessor)
+                                     : NULL);
 }
 
 static void note_parent(struct lock *lock, const struct session_event *event)

@@ -300,3 +300,26 @@ EOF
   refute contains log "does not answer"
   close_proxy
 }
+
+@test "--permits: zkflock does not look for a predecessor that has left" {
+  zkflock --permits 1 --lease 4 "$LOCK/s" true
+  holds first --permits 1 "$LOCK/s"
+  LOCK=$LOCK/s/leases
+  listen none 0
+  background -v -z "$VIA" --permits 1 "${LOCK%/leases}" touch ran 2>log
+  local waiter=$!
+  eventually asked_for COUNT
+  others "$LOCK" _c_0123456789abcdef0123456789abcdef-lease- 2
+  touch first.go
+  eventually asked_for COUNT 2
+  # It looks for one after two leases.
+  local since
+  since=$(now)
+  two_leases_later() { [ "$(now)" -gt $((since + 9000)) ]; }
+  eventually two_leases_later
+  refute asked_for VERIFY
+  refute contains log "turning to another"
+  others_end
+  ends_with 0 "$waiter"
+  close_proxy
+}
