@@ -28,11 +28,11 @@ common_setup() {
 setup() { common_setup; }
 
 # A test that fails may leave subshells behind that wait for what it has not done any more.  They
-# keep the pipe open that bats reads to its end.
+# keep the pipe open that bats reads to its end.  A script that the test has started has the mark.
 end_subshells() {
   local pid
   for pid in $(jobs -rp); do
-    if [ "$(cat "/proc/$pid/comm")" = bash ]; then kill -KILL "$pid"; fi
+    if [ "$(cat "/proc/$pid/comm")" = bash ] && ! is_marked "$pid"; then kill -KILL "$pid"; fi
   done 2>/dev/null || true
 }
 
@@ -48,17 +48,16 @@ common_teardown() {
 # shellcheck disable=SC2119
 teardown() { common_teardown; }
 
+is_marked() { grep -qsz "^ZKFLOCK_TEST_MARK=" "/proc/$1/environ"; } # is_marked PID
+
 # Prints the pids of all processes that this test started.  The shells of the test itself do not
 # have the mark: they began before it was set.
 marked_processes() {
-  local environ pid
+  local environ
   # shellcheck disable=SC2013 # a path has no blanks
   for environ in $(grep -lsz "^ZKFLOCK_TEST_MARK=$ZKFLOCK_TEST_MARK\$" /proc/[0-9]*/environ); do
-    pid=${environ//[!0-9]/}
-    case $(cat "/proc/$pid/comm" 2>/dev/null) in
-    "" | grep | cat) ;;
-    *) echo "$pid" ;;
-    esac
+    # This grep finds itself too, and has ended.
+    [ ! -e "$environ" ] || echo "${environ//[!0-9]/}"
   done
 }
 
@@ -87,12 +86,14 @@ eventually() {
 
 contains() { grep -qsF -- "$2" "$1"; } # contains FILE TEXT
 lines() { [ "$(wc -l <"$1")" -eq "$2" ]; } # lines FILE N
-gone() { ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; } # gone PID; a zombie is
+# gone PID: true of a zombie too, but not if there is no PID.
+gone() { [ -n "$1" ] && ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
 in_state() { [ "$(ps -o state= -p "$1")" = "$2" ]; } # in_state PID LETTER
 
 # now prints the time in ms of CLOCK_BOOTTIME, which zkflock uses; when FILE prints the time that a
 # command wrote with `cat /proc/uptime`.
 now() { when /proc/uptime; }
+past() { [ "$(now)" -gt "$1" ]; } # past MS: true after that time
 when() { # when FILE
   local seconds
   read -r seconds _ <"$1"
@@ -139,19 +140,21 @@ others_end() {
 # children PID NAME: those of that process with that name.
 children() { pgrep -P "$1" -x "$2" || true; }
 
-# family PID: all processes of a waiting zkflock, as a crash of the host takes them.
+# family PID: prints the front, the keeper and the guard of that zkflock.
 family() {
   local keeper
   keeper=$(children "$1" zkflock)
   echo "$1 $keeper $(children "${keeper:-$1}" lock-guard)"
 }
 
-# crash PID: all of them at once, as it is when a host crashes.  Not interrupted, where that can be
-# had: one that saw the others die would give the lock back.
+# crash PID: kills these together, as when a host crashes.  What is stopped sees none of the others
+# die, and cannot give the lock back.  The guard is first: the end of its parent would continue it.
 crash() {
   local pids
   read -r -a pids <<<"$(family "$1")"
-  chrt --fifo 1 kill -KILL "${pids[@]}" 2>/dev/null || kill -KILL "${pids[@]}"
+  kill -STOP "${pids[@]}"
+  # shellcheck disable=SC2046 # pids
+  kill -KILL $(printf '%s\n' "${pids[@]}" | tac)
 }
 
 # open_proxy [ARG...]: start tests/tools/proxy with these arguments, by default one that passes
@@ -200,7 +203,8 @@ nothing_left_of() { # nothing_left_of LOCK
   assert_output ""
 }
 
-# refuses STATUS SENTENCE ARG...: on a server that nobody is to be asked for.
+# refuses STATUS SENTENCE ARG...: fails unless zkflock ARG... exits with STATUS, prints SENTENCE first
+# and does not run a command that makes the file "ran".
 refuses() {
   local status=$1 sentence=$2
   shift 2
@@ -214,6 +218,14 @@ ends_with() {
   local status=0
   wait "$2" || status=$?
   assert_equal "$status" "$1"
+}
+
+# acted PID: waits for a terminal in the background whose session is in "session"; fails, and prints
+# that, unless everything expected came.
+acted() {
+  local status=0
+  wait "$1" || status=$?
+  [ "$status" -eq 0 ] || { cat session && fail "terminal: status $status"; }
 }
 
 # example_in MANUAL TEXT: the example below that text.

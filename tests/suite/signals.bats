@@ -210,7 +210,7 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
     run -1 zkflock -q -w 1 "$LOCK" true
   done
   touch long
-  ends_with 0 "$person" || { cat session; false; }
+  acted "$person"
 }
 
 @test "terminal: Ctrl-Z and bg, then the job ends in the background" {
@@ -302,7 +302,7 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
   run -1 zkflock -n "$LOCK" true
   kill -CONT "$command"
   echo >go
-  ends_with 0 "$person" || { cat session; false; }
+  acted "$person"
   grep -q 'after 6' session
 }
 
@@ -363,7 +363,7 @@ still_stopped() { # it has been told nothing, and ends
   terminal "send=zkflock $LOCK ./leaver; echo status \$?\n" 'expect=status 0' >session 2>&1 3>&- 4>&- &
   person=$!
   leave_stopped
-  ends_with 0 "$person"
+  acted "$person"
   still_stopped
 }
 
@@ -500,6 +500,6 @@ signal.alarm(2); os.execvp("zkflock", ["zkflock"] + sys.argv[1:])' "$LOCK" ./rec
   person=$!
   eventually contains signals SIGWINCH
   touch winched
-  ends_with 0 "$person" || { cat session; false; }
+  acted "$person"
   assert_equal "$(sort signals | tr '\n' ' ')" "SIGTERM SIGWINCH "
 }
