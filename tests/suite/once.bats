@@ -364,8 +364,7 @@ crash_the_starter() { # crash_the_starter LOCK-NUMBER N: the Nth one
   eventually at_least "starts.$1" "$2"
   guard=$(sed -n "$2p" "starts.$1")
   keeper=$(ps -o ppid= -p "$guard")
-  # shellcheck disable=SC2046 # pids
-  kill -KILL $(family "${keeper// /}")
+  crash "${keeper// /}"
 }
 
 at_least() { [ "$(wc -l <"$1" 2>/dev/null || echo 0)" -ge "$2" ]; } # at_least FILE LINES

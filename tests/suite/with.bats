@@ -86,8 +86,7 @@ with = $LOCK/a, $LOCK/b" >config
   waiter=$!
   eventually contains log "waiting for $LOCK/b"
   # Longer than the shorter lease, and shorter than the time after which the longer one is proven.
-  started=$SECONDS
-  until [ $((SECONDS - started)) -ge 8 ]; do sleep 0.1; done
+  eventually past $(($(now) + 8000))
   touch release
   eventually test -e ran
   touch go
@@ -113,19 +112,21 @@ with = $LOCK/a, $LOCK/b" >config
 }
 
 @test "--with: the lease runs from the oldest of the proofs" {
-  for lock in a b; do zk "$ONE" create "$LOCK/$lock" $'zkflock/1 base=0 lease=6000ms\n'; done
+  for lock in a b; do zk "$ONE" create "$LOCK/$lock" $'zkflock/1 base=0 lease=12000ms\n'; done
   hold "$LOCK/b" first
-  listen
+  # The creates and the mark pass; they are the only proofs.
+  PROXY_OF=multi listen hold-request 1
   beating
-  background -v -z "$VIA" --session-timeout 7 --with "$LOCK/b" "$LOCK/a" ./beating 2>log
+  background -v -z "$VIA" --session-timeout 9 --with "$LOCK/b" "$LOCK/a" ./beating 2>log
   local set=$!
   eventually contains log "waiting for $LOCK/b"
-  # zkflock takes the locks in the order of their names.  When it acquires b, its proof of a is
-  # almost as old as it may be.
-  sleep 0.6
+  # zkflock takes the locks in the order of their names.  When it acquires b, its proof of a is older
+  # by more than the margin, 0.8 s, but not as old as it may be, 2 s.
+  eventually past $(($(LOCK=$LOCK/a last_proof) + 1000))
   touch first
   eventually test -s command
-  LOCK=$LOCK/a dead_without_contact 6000
+  LOCK=$LOCK/a dead_without_contact 12000
+  later_by 900 "$(LOCK=$LOCK/a last_proof)" "$(LOCK=$LOCK/b last_proof)"
   ends_with 75 "$set"
   wait "$holder"
   close_proxy
