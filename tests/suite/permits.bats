@@ -3,9 +3,9 @@
 load helper
 load vanishing
 
-# permit NAME: takes one of two in the background, until NAME.go.
+# permit NAME [ARG]...: takes one of two in the background, until NAME.go.
 permit() {
-  background -v --lease 4 --session-timeout 2 --permits 2 "$LOCK" \
+  background -v --lease 4 --session-timeout 2 "${@:2}" --permits 2 "$LOCK" \
     sh -c 'echo "$1" >>started; until [ -e "$1.go" ]; do sleep 0.02; done' sh "$1" 2>"log.$1"
 }
 
@@ -89,20 +89,28 @@ EOF
 }
 
 @test "--permits: one release wakes one of many waiters" {
-  permit a
+  # No waiter sends requests of its own accord before that lease ends.
+  local long=(--lease 60 --session-timeout 40) waiters=()
+  permit a "${long[@]}"
   started a
-  permit b
+  permit b "${long[@]}"
   started b
+  listen
   for i in 1 2 3 4 5; do
-    permit "$i"
+    permit "$i" "${long[@]}" -z "$VIA"
+    waiters+=($!)
     eventually contains "log.$i" "waiting for"
   done
+  for i in 4 5; do BY=$i LOCK=$LOCK/locks eventually asked_for WATCH; done
   eventually waiting_is_watched
   touch a.go
   eventually lines started 3
-  # Nobody but one has moved.
-  assert_equal "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" 3
+  # One has its permit and the next one its turn; those behind that have not been woken.
+  eventually waiting_is_watched
+  for i in 4 5; do BY=$i LOCK=$LOCK/locks refute asked_for WATCH 2; done
   touch b.go 1.go 2.go 3.go 4.go 5.go
+  wait "${waiters[@]}"
+  close_proxy
   wait
   assert_equal "$(wc -l <started)" 7
 }
