@@ -222,7 +222,7 @@ waited_for() { [ ! -e "/proc/$command" ]; } # true when the guard has reaped it
   guard=$(children "$keeper" lock-guard)
   kill -STOP "$keeper" "$guard"
   stopped=$(now)
-  eventually after $((stopped + 4000))
+  eventually past $((stopped + 4000))
   touch release
   eventually test -e left
   kill -CONT "$keeper" "$guard"

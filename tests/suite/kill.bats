@@ -258,7 +258,8 @@ as_nobody() {
 }
 
 # becoming: make a program that becomes root's for good, as sudo does, and goes on until the file
-# "release" exists; and starts another one, which stays its user's and writes the time to "beats".
+# "release" exists; and starts another one, which stays its user's and writes the time to "beats", and
+# one more, with its pid in "late", when the file "again" exists.
 becoming() {
   cat >become.c <<'END'
 #include <fcntl.h>
@@ -275,6 +276,13 @@ static void beat(void)
     fclose(beats);
     usleep(20000);
 }
+static int late(void)
+{
+    if (setuid(65534) < 0 || dprintf(creat("late", 0644), "%d\n", getpid()) < 0)
+        return 1;
+    for (;;)
+        pause();
+}
 int main(void)
 {
     signal(SIGTERM, SIG_IGN);
@@ -285,8 +293,11 @@ int main(void)
     }
     if (setuid(0) < 0 || creat("became", 0600) < 0)
         return 1;
-    while (access("release", F_OK) < 0)
+    while (access("release", F_OK) < 0) {
+        if (unlink("again") == 0 && fork() == 0)
+            return late();
         usleep(20000);
+    }
     return 0;
 }
 END
@@ -387,6 +398,10 @@ END
   # KILL has been sent; what is root's lives on, so nobody else gets the lock.
   eventually gone "$below"
   run -1 zkflock -q -w 1 "$LOCK" true
+  # What starts meanwhile is killed too.
+  touch again
+  eventually test -s late
+  eventually gone "$(cat late)"
   refute gone "$pid"
   refute gone "$guard"
   touch release
