@@ -157,7 +157,7 @@ bears_late_answers() {
 @test "late answers: the first lease runs from the sending of the create" {
   zkflock --lease 9 "$LOCK" true
   listen late 1:1.05
-  holds --session-timeout 10
+  holds --session-timeout 7
   dead_without_contact 9000
   ends_with 75 "$keeper"
   close_proxy
@@ -168,7 +168,7 @@ bears_late_answers() {
   hold "$LOCK" first
   listen late 1:1.05
   beating
-  background -v -z "$VIA" --session-timeout 10 "$LOCK" ./beating 2>log
+  background -v -z "$VIA" --session-timeout 7 "$LOCK" ./beating 2>log
   keeper=$!
   eventually contains log "waiting for"
   touch first

@@ -117,7 +117,7 @@ with = $LOCK/a, $LOCK/b" >config
   # The creates and the mark pass; they are the only proofs.
   PROXY_OF=multi listen hold-request 1
   beating
-  background -v -z "$VIA" --session-timeout 9 --with "$LOCK/b" "$LOCK/a" ./beating 2>log
+  background -v -z "$VIA" --session-timeout 7 --with "$LOCK/b" "$LOCK/a" ./beating 2>log
   local set=$!
   eventually contains log "waiting for $LOCK/b"
   # zkflock takes the locks in the order of their names.  When it acquires b, its proof of a is older
