@@ -242,7 +242,9 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
     if (guest->put_off)
         return;
     guest->asked = true;
-    guest->verdict = judge(reentry, &request);
+    /* What a hold has been asked to give back is not waited for in vain. */
+    if (!request.probe || reentry->terms.for_command || reentry->unlockable)
+        guest->verdict = judge(reentry, &request);
     guest->uses = guest->verdict == REENTRY_ENTERED && !request.probe;
     guest->is_new = guest->uses;
     reentry->users += guest->uses;

@@ -78,6 +78,7 @@ teardown() {
 }
 
 @test "a held lock: how often zkflock proves does not depend on --kill-after" {
+  use_short_lease
   asks --kill-after 0 "$LOCK" sleep 2
   ends_with 0 "$asker"
   assert asked_for PROOF 2
