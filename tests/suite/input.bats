@@ -51,9 +51,9 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   usage "-E takes an exit status from 0 to 255, not 'x'" -E x "$LOCK" touch ran
   usage "-E takes an exit status from 0 to 255, not '99999999999999999999'" \
     -E 99999999999999999999 "$LOCK" touch ran
-  usage "--connect-timeout takes a time from 100 ms to 24 h 0 m, not '0'" \
+  usage "--connect-timeout takes a time from 100 ms to 1 d, not '0'" \
     --connect-timeout 0 "$LOCK" touch ran
-  usage "--session-timeout takes a time from 1 s to 1 h 0 m, not '10ms'" \
+  usage "--session-timeout takes a time from 1 s to 1 h, not '10ms'" \
     --session-timeout 10ms "$LOCK" touch ran
 }
 

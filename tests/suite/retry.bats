@@ -192,9 +192,9 @@ waits_again() { [ "$(grep -c 'waiting for /' log)" -ge 2 ]; }
   refuses 64 "--retry takes a number from 0 to 1000000, not '1000001'" --retry 1000001 "$LOCK" touch ran
   refuses 64 "--retry takes a number from 0 to 1000000, not ''" --retry= "$LOCK" touch ran
   refuses 64 "--retry takes a number from 0 to 1000000, not '3x'" --retry 3x "$LOCK" touch ran
-  refuses 64 "--retry-delay takes a time from 100 ms to 24 h 0 m, not '0'" --retry-delay 0 "$LOCK" touch ran
-  refuses 64 "--retry-delay takes a time from 100 ms to 24 h 0 m, not 'soon'" --retry-delay soon "$LOCK" touch ran
-  refuses 64 "--retry-delay takes a time from 100 ms to 24 h 0 m, not '2d'" --retry-delay 2d "$LOCK" touch ran
+  refuses 64 "--retry-delay takes a time from 100 ms to 1 d, not '0'" --retry-delay 0 "$LOCK" touch ran
+  refuses 64 "--retry-delay takes a time from 100 ms to 1 d, not 'soon'" --retry-delay soon "$LOCK" touch ran
+  refuses 64 "--retry-delay takes a time from 100 ms to 1 d, not '2d'" --retry-delay 2d "$LOCK" touch ran
 }
 
 @test "a busy lock is not tried again, whatever status is given to that" {
