@@ -86,7 +86,7 @@ static void test_clock_format(void)
         {3660 * CLOCK_S, "1 h 1 m"},
         {76500 * CLOCK_MS, "1 m 16.5 s"},
         {3605 * CLOCK_S, "1 h 5 s"},
-        {24000 * 3600 * CLOCK_S, "1000 d"},
+        {INT64_C(24000) * 3600 * CLOCK_S, "1000 d"},
         {90061900 * CLOCK_MS, "1 d 1 h 1 m 1.9 s"},
         {INT64_MAX, "106751 d 23 h 47 m 16.8 s"},
     };
