@@ -39,7 +39,7 @@ judged() { # judged COMMAND ARG...: words of a command that ends with 99 where a
   background --shared "$LOCK" true
   leaving=$!
   zk "$ONE" await-count "$LOCK" 1
-  background -v --shared "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done' 2>log
+  background -v --shared "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.05; done' 2>log
   reader=$!
   eventually contains log "earlier holders are not known"
   kill -TERM "$leaving"
@@ -56,7 +56,7 @@ judged() { # judged COMMAND ARG...: words of a command that ends with 99 where a
 @test "a permit holder writes the missing record even if others leave while it waits" {
   zk "$ONE" create "$LOCK/leases"
   others "$LOCK/leases" _c_0123456789abcdef0123456789abcdef-lease- 1
-  background -v --permits 2 "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done' 2>log
+  background -v --permits 2 "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.05; done' 2>log
   holder=$!
   eventually contains log "earlier holders are not known"
   others_end

@@ -11,7 +11,7 @@ patient() {
   local lock=$1 file=$2
   shift 2
   background "$@" "$lock" bash -c 'trap "echo cleaned >$0.cleaned; exit 7" TERM; echo $$ >$0.held
-    while :; do sleep 0.02; done' "$file" 2>"$file.log"
+    while :; do sleep 0.05; done' "$file" 2>"$file.log"
   holder=$!
   eventually test -s "$file.held"
 }
@@ -49,7 +49,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
 }
 
 @test "--revoke: a command that is stopped hears it too, and --signal is what it hears" {
-  background --signal HUP "$LOCK" bash -c 'trap "exit 9" HUP; echo $$ >held; while :; do sleep 0.02; done'
+  background --signal HUP "$LOCK" bash -c 'trap "exit 9" HUP; echo $$ >held; while :; do sleep 0.05; done'
   holder=$!
   eventually test -s held
   kill -STOP "$(cat held)"
@@ -60,7 +60,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
 
 @test "--revoke: who does not want to end is asked once, and holds on" {
   background "$LOCK" bash -c 'trap "echo asked >>asked" TERM; touch held
-    until [ -e end ]; do sleep 0.02; done'
+    until [ -e end ]; do sleep 0.05; done'
   holder=$!
   eventually test -e held
   # What -E is for commands is not for this.
@@ -89,7 +89,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   local first=$holder
   patient "$LOCK" b -s
   local second=$holder
-  wait_in_line writer -x "$LOCK" sh -c 'touch ran; until [ -e end ]; do sleep 0.02; done'
+  wait_in_line writer -x "$LOCK" sh -c 'touch ran; until [ -e end ]; do sleep 0.05; done'
   local writer=$waiter
   wait_in_line reader -s "$LOCK" true
   run -0 step_in --revoke --yes "$LOCK"
@@ -144,7 +144,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   cat >script <<'EOF'
 trap 'zkflock --unlock "$LOCK"; touch unlocked' TERM
 zkflock --hold "$LOCK" && touch held
-until [ -e end ]; do sleep 0.02; done
+until [ -e end ]; do sleep 0.05; done
 EOF
   setsid bash script 2>log 3>&- 4>&- &
   local script=$!
@@ -161,8 +161,8 @@ EOF
 
 @test "--revoke: what uses the lock by re-entry when the command has ended" {
   background -v "$LOCK" sh -c '(zkflock "$0" bash -c "trap \"touch cleaned; exit\" TERM; echo \$\$ >in
-      while :; do sleep 0.02; done") &
-    until [ -s in ]; do sleep 0.02; done; exit 4' "$LOCK" 2>log
+      while :; do sleep 0.05; done") &
+    until [ -s in ]; do sleep 0.05; done; exit 4' "$LOCK" 2>log
   holder=$!
   eventually contains log "sh has ended, but 1 zkflock inside it still use $LOCK"
   kill -STOP "$(cat in)" # zkflock continues it
@@ -261,9 +261,9 @@ EOF
 }
 
 @test "--revoke: since when the lock is held is not forgotten" {
-  zkflock "$LOCK" sh -c 'touch first; until [ -e next ]; do sleep 0.02; done' &
+  zkflock "$LOCK" sh -c 'touch first; until [ -e next ]; do sleep 0.05; done' &
   eventually test -e first
-  LOGNAME=ben wait_in_line log "$LOCK" bash -c "trap '' TERM; touch a.held; until [ -e go ]; do sleep 0.02; done"
+  LOGNAME=ben wait_in_line log "$LOCK" bash -c "trap '' TERM; touch a.held; until [ -e go ]; do sleep 0.05; done"
   touch next
   eventually test -e a.held
   since=$(zkflock --list --json "$LOCK" | grep '"since"')

@@ -132,7 +132,7 @@ EOF
 }
 
 @test "what the command leaves in the background lives on, and is no longer under the lock" {
-  zkflock "$LOCK" sh -c 'sh -c "until [ -e stop ]; do sleep 0.02; done; touch stopped" >/dev/null 2>&1 & echo $! >pid'
+  zkflock "$LOCK" sh -c 'sh -c "until [ -e stop ]; do sleep 0.05; done; touch stopped" >/dev/null 2>&1 & echo $! >pid'
   assert kill -0 "$(cat pid)"
   run -0 zkflock -n "$LOCK" true
   touch stop
@@ -148,8 +148,8 @@ EOF
 @test "as the first process of a container, and as one that is brought into it" {
   run -0 unshare -Urpf --mount-proc zkflock "$LOCK" sh -c 'echo $PPID ran'
   assert_output --regexp "^[0-9]+ ran$"
-  run -0 unshare -Ur bash -c 'unshare -pf --mount-proc sh -c "touch up; until [ -e down ]; do sleep 0.02; done" &
-    until [ -e up ]; do sleep 0.02; done
+  run -0 unshare -Ur bash -c 'unshare -pf --mount-proc sh -c "touch up; until [ -e down ]; do sleep 0.05; done" &
+    until [ -e up ]; do sleep 0.05; done
     first=$(pgrep -P $!)
     nsenter -t "$first" -p -m --wd="$PWD" zkflock "$1" sh -c "echo brought in"; touch down; wait' bash "$LOCK"
   assert_output "brought in"

@@ -154,7 +154,7 @@ precedence() {
   shows "reentry = no # $XDG_CONFIG_HOME/zkflock/config:4"
   run -1 zkflock job zkflock -n job touch ran
   assert_output --partial "is busy"
-  run -0 zkflock other sh -c '(until [ -e end ]; do sleep 0.02; done; echo last) & touch end; echo first'
+  run -0 zkflock other sh -c '(until [ -e end ]; do sleep 0.05; done; echo last) & touch end; echo first'
   assert_output "first
 last"
   run -0 zkflock other zkflock other echo inside

@@ -152,7 +152,7 @@ two_permits() {
   vanish "$LOCK/s" --permits 2
   PROXY_OF=multi open_proxy lose-reply 1
   background -v -z "$VIA" --session-timeout 40 --permits 2 "$LOCK/s" \
-    sh -c 'touch a.held; until [ -e a.go ]; do sleep 0.02; done' 2>log.a
+    sh -c 'touch a.held; until [ -e a.go ]; do sleep 0.05; done' 2>log.a
   local a=$!
   settles a
   await_cut 20

@@ -22,7 +22,7 @@ teardown() {
 
 @test "the leader is killed while one holds and others wait: nobody loses lock or place" {
   export ZKFLOCK_SERVERS=$THREE
-  background -v "$LOCK" sh -c 'echo "$ZKFLOCK_TOKEN" >token; until [ -e release ]; do sleep 0.02; done' \
+  background -v "$LOCK" sh -c 'echo "$ZKFLOCK_TOKEN" >token; until [ -e release ]; do sleep 0.05; done' \
     2>log.holder
   holder=$!
   eventually test -s token
@@ -52,7 +52,7 @@ server_of() {
   export ZKFLOCK_SERVERS=$THREE
   for _ in 1 2; do
     background -vv "$LOCK" \
-      sh -c 'echo "$ZKFLOCK_TOKEN" >token; until [ -e release ]; do sleep 0.02; done' 2>log
+      sh -c 'echo "$ZKFLOCK_TOKEN" >token; until [ -e release ]; do sleep 0.05; done' 2>log
     holder=$!
     eventually test -s token
     server=$(server_of log)
@@ -72,7 +72,7 @@ server_of() {
   # A follower: without their leader the others could not answer either.  The lease is over long
   # before the client library would give the server up.
   background -vv -z "$(other_servers "$(ensemble leader)")" --session-timeout 10 --lease 5 "$LOCK" \
-    sh -c 'echo "$ZKFLOCK_TOKEN" >token; until [ -e release ]; do sleep 0.02; done' 2>log
+    sh -c 'echo "$ZKFLOCK_TOKEN" >token; until [ -e release ]; do sleep 0.05; done' 2>log
   holder=$!
   eventually test -s token
   server=$(server_of log)
@@ -97,7 +97,7 @@ other_servers() { # other_servers I
 @test "the ensemble is gone at the end: told, the command's status, and nobody blocked for long" {
   export ZKFLOCK_SERVERS=$THREE
   background -v --session-timeout 2 --lease 5 "$LOCK" \
-    sh -c 'touch ready; until [ -e release ]; do sleep 0.02; done; exit 7' 2>log
+    sh -c 'touch ready; until [ -e release ]; do sleep 0.05; done; exit 7' 2>log
   holder=$!
   eventually test -e ready
   for i in 1 2 3; do ensemble kill "$i"; done
@@ -206,7 +206,7 @@ through_proxy() {
 @test "a server that takes the connection and never goes on with the session: the command never notices" {
   open_proxy mute 5
   background -v -z "$VIA" --lease 8 --session-timeout 8 "$LOCK" \
-    sh -c 'touch held; until [ -e release ]; do sleep 0.02; done' 2>log
+    sh -c 'touch held; until [ -e release ]; do sleep 0.05; done' 2>log
   holder=$!
   eventually contains log "the server does not answer; trying again"
   touch release

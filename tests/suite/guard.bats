@@ -215,8 +215,8 @@ waited_for() { [ ! -e "/proc/$command" ]; } # true when the guard has reaped it
 
 @test "zkflock frozen past the lease: 75, though what used the lock behind the command then ends by itself" {
   background -v --lease 4 --session-timeout 20 "$LOCK" sh -c '
-    (zkflock "$0" sh -c "touch inside; until [ -e release ]; do sleep 0.02; done"; touch left) &
-    until [ -e inside ]; do sleep 0.02; done' "$LOCK" 2>log
+    (zkflock "$0" sh -c "touch inside; until [ -e release ]; do sleep 0.05; done"; touch left) &
+    until [ -e inside ]; do sleep 0.05; done' "$LOCK" 2>log
   keeper=$!
   eventually contains log "still use $LOCK"
   guard=$(children "$keeper" lock-guard)
@@ -270,10 +270,10 @@ EOF
 left_behind() {
   open_proxy
   background -v -z "$VIA" --lease 4 --session-timeout 5 "$LOCK" sh -c '
-    (until [ -e end ]; do sleep 0.02; done) &
+    (until [ -e end ]; do sleep 0.05; done) &
     echo $! >left
     echo $$ >command
-    until [ -e release ]; do sleep 0.02; done
+    until [ -e release ]; do sleep 0.05; done
     kill -TERM $$' 2>log
   keeper=$!
   eventually test -s command

@@ -20,6 +20,7 @@ common_setup() {
   LOCK=/t/$(basename "$BATS_TEST_FILENAME" .bats)/$BATS_TEST_NUMBER
   # Whatever a test starts carries this mark, wherever it goes.
   export ZKFLOCK_TEST_MARK=mark-$$-$LOCK
+  [ -p "$SUITE_DIR/pause" ] || mkfifo "$SUITE_DIR/pause"
   # For tests/check, which ends a test that hangs.
   echo "$$ $ZKFLOCK_TEST_MARK $BATS_TEST_DESCRIPTION" >"$SUITE_DIR/running"
   cd "$BATS_TEST_TMPDIR" || return 1
@@ -71,23 +72,40 @@ await_no_process() { # await_no_process SECONDS
       kill -KILL $pids
       return 1
     fi
-    sleep 0.02
+    pause 0.02
   done
 }
+
+# pause SECONDS: a sleep(1) without a process: nobody writes into that pipe.
+pause() { read -rt "$1" _ <>"$SUITE_DIR/pause" || true; }
 
 # Polls until the command succeeds; fails after 20 s, or after $PATIENCE.
 eventually() {
-  local deadline=$((SECONDS + ${PATIENCE:-20}))
+  local deadline=$((SECONDS + ${PATIENCE:-20})) between=0.02 tries=0
   until "$@"; do
     [ "$SECONDS" -le "$deadline" ] || fail "did not come true in time: $*"
-    sleep 0.02
+    pause "$between"
+    tries=$((tries + 1))
+    [ "$tries" -lt 25 ] || between=0.1
   done
 }
 
-contains() { grep -qsF -- "$2" "$1"; } # contains FILE TEXT
+# contains FILE TEXT
+contains() {
+  local text=
+  read -rd '' text 2>/dev/null <"$1" || true
+  [[ $text == *"$2"* ]]
+}
 lines() { [ "$(wc -l <"$1")" -eq "$2" ]; } # lines FILE N
 # gone PID: true of a zombie too, but not if there is no PID.
-gone() { [ -n "$1" ] && ! grep -qs '^State:.[^ZX]' "/proc/$1/status"; }
+gone() {
+  local key state
+  [ -n "$1" ] || return 1
+  while read -r key state _; do
+    [ "$key" != State: ] || break
+  done 2>/dev/null <"/proc/$1/status" || return 0
+  [[ ${state:-X} == [ZX] ]]
+}
 in_state() { [ "$(ps -o state= -p "$1")" = "$2" ]; } # in_state PID LETTER
 
 # now prints the time in ms of CLOCK_BOOTTIME, which zkflock uses; when FILE prints the time that a
@@ -111,7 +129,7 @@ background() {
 
 # hold LOCK FILE: takes the lock in the background and holds it until FILE is made; pid in $holder.
 hold() {
-  background "$1" sh -c 'touch "$1.held"; until [ -e "$1" ]; do sleep 0.02; done' hold "$2"
+  background "$1" sh -c 'touch "$1.held"; until [ -e "$1" ]; do sleep 0.05; done' hold "$2"
   holder=$!
   eventually test -e "$2.held"
 }

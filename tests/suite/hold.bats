@@ -7,7 +7,7 @@ load hold
   export LOCK
   script sh <<'EOF'
 zkflock --hold "$LOCK" && touch held
-until [ -e end ]; do sleep 0.02; done
+until [ -e end ]; do sleep 0.05; done
 exit 5
 EOF
   eventually test -e held
@@ -226,8 +226,8 @@ EOF
 @test "--unlock while a zkflock inside uses the lock: told of, and given back when that has ended" {
   # From inside it, too, where waiting would be waiting for itself.
   run -0 timeout 20 bash -c 'eval "$(zkflock --hold --for $$ --export "$1")"
-    zkflock "$1" sh -c "zkflock -u \"\$1\"; touch told; until [ -e end ]; do sleep 0.02; done" sh "$1" &
-    until [ -e told ]; do sleep 0.02; done
+    zkflock "$1" sh -c "zkflock -u \"\$1\"; touch told; until [ -e end ]; do sleep 0.05; done" sh "$1" &
+    until [ -e told ]; do sleep 0.05; done
     zkflock -u "$1" || echo "nothing more: $?"
     unset ZKFLOCK_HELD ZKFLOCK_NODE; zkflock -q -n "$1" true || echo "still held: $?"
     touch end; wait; zkflock -w 10 "$1" echo free' bash "$LOCK"
@@ -242,11 +242,11 @@ free"
   # Two pid namespaces, each with a process 1, and one network.
   cat >one <<'EOF'
 zkflock --hold "$1" && touch held
-until [ -e end ]; do sleep 0.02; done
+until [ -e end ]; do sleep 0.05; done
 zkflock -u "$1" # with this process the whole container is killed
 EOF
   cat >other <<'EOF'
-until [ -e held ]; do sleep 0.02; done
+until [ -e held ]; do sleep 0.05; done
 zkflock -u "$1" || echo "not ours: $?"
 zkflock -n "$1" true || echo "busy: $?"
 touch end
@@ -269,10 +269,10 @@ echo "script: $?" >>log
 setsid -w zkflock --hold "$1" 2>>log
 echo "service: $?" >>log
 (sh adopted "$1" &)
-until grep -q "adopted: " log; do sleep 0.02; done
+until grep -q "adopted: " log; do sleep 0.05; done
 EOF
   cat >adopted <<'EOF'
-until [ "$(ps -o ppid= -p $$ | tr -d ' ')" = 1 ]; do sleep 0.02; done
+until [ "$(ps -o ppid= -p $$ | tr -d ' ')" = 1 ]; do sleep 0.05; done
 echo "adopted: " >>log
 exec zkflock --hold "$1" 2>>log
 EOF
@@ -302,7 +302,7 @@ else:
     print(max(status for status in iter(adopted, None)))
 EOF
   cat >adopted <<'EOF'
-until [ "$(ps -o ppid= -p $$ | tr -d ' ')" = "$1" ]; do sleep 0.02; done
+until [ "$(ps -o ppid= -p $$ | tr -d ' ')" = "$1" ]; do sleep 0.05; done
 exec zkflock --hold "$2"
 EOF
   for what in child orphan; do
@@ -375,10 +375,10 @@ EOF
   assert_output --regexp "^zkflock: $LOCK/p is held for process [0-9]+, which this one is part of, and "
   assert_not_exist ran
   # The other one is somebody else's, and comes free.
-  background --permits 2 "$LOCK/q" sh -c 'touch taken; until [ -e end ]; do sleep 0.02; done'
+  background --permits 2 "$LOCK/q" sh -c 'touch taken; until [ -e end ]; do sleep 0.05; done'
   eventually test -e taken
   run -0 timeout 20 bash -c 'zkflock --hold --permits 2 "$1/q"; zkflock -v --permits 2 "$1/q" echo got it 2>log &
-    until grep -qs "waiting for" log; do sleep 0.02; done; touch end; wait' bash "$LOCK"
+    until grep -qs "waiting for" log; do sleep 0.05; done; touch end; wait' bash "$LOCK"
   assert_output "got it"
 }
 
@@ -460,7 +460,7 @@ is_told() { [ "$(grep -cF "$2" log)" -eq "$1" ]; } # is_told TIMES TEXT
   script bash <<'EOF'
 zkflock -v --hold "$LOCK" 2>log
 touch held
-until [ -e end ]; do sleep 0.02; done
+until [ -e end ]; do sleep 0.05; done
 EOF
   eventually test -e held
   # shellcheck disable=SC2046 # pids

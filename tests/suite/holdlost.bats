@@ -9,7 +9,7 @@ load hold
 zkflock --hold --lease 4 "$LOCK" 2>log
 sleep 1000 & echo $! >child
 (trap '' TERM; echo $BASHPID >stubborn; while :; do sleep 0.1; done) &
-until [ -s stubborn ]; do sleep 0.02; done
+until [ -s stubborn ]; do sleep 0.05; done
 touch held
 wait
 EOF
@@ -52,9 +52,9 @@ EOF
   export LOCK
   script bash <<'EOF'
 zkflock --hold --lease 6 "$LOCK" 2>log
-(trap '' TERM; touch stubborn; until [ -e lost ]; do sleep 0.02; done
+(trap '' TERM; touch stubborn; until [ -e lost ]; do sleep 0.05; done
   sleep 1000 & echo $! >late; wait) &
-until [ -e stubborn ]; do sleep 0.02; done
+until [ -e stubborn ]; do sleep 0.05; done
 touch held
 exec sleep 1000
 EOF
@@ -82,7 +82,7 @@ wait $!
 echo "caller: $?"
 echo $(($(cat caller.pid) - 1)) >/proc/sys/kernel/ns_last_pid
 sh -c 'sleep 1000 & echo $$ $! >next; wait' &
-until grep -q "lost .*then killed" log; do sleep 0.02; done
+until grep -q "lost .*then killed" log; do sleep 0.05; done
 read -r next child <next
 [ "$next" -eq "$(cat caller.pid)" ] && kill -0 "$child" && echo alive
 kill "$child"
@@ -104,17 +104,17 @@ zkflock --hold --lease 4 --on-lost term "$LOCK" 2>log
 (
   trap '' TERM
   touch stubborn
-  until [ -e lost ]; do sleep 0.02; done
+  until [ -e lost ]; do sleep 0.05; done
   (
-    until [ -e left ]; do sleep 0.02; done
+    until [ -e left ]; do sleep 0.05; done
     sleep 1.5
     touch alive
-    until [ -e end ]; do sleep 0.02; done
+    until [ -e end ]; do sleep 0.05; done
   ) &
   sleep 1.5 # zkflock looks for what is left every 0.5 s
   touch left
 ) &
-until [ -e stubborn ]; do sleep 0.02; done
+until [ -e stubborn ]; do sleep 0.05; done
 touch held
 exec sleep 1000
 EOF
@@ -137,7 +137,7 @@ EOF
   script bash <<'EOF'
 eval "$(zkflock --hold --for $$ --export "$LOCK")"
 setsid zkflock "$LOCK" sh -c 'echo $$ >inner; exec sleep 1000' &
-until [ -s inner ]; do sleep 0.02; done
+until [ -s inner ]; do sleep 0.05; done
 EOF
   ends_with 0 "$script"
   is_busy "$LOCK"
@@ -181,7 +181,7 @@ EOF
   script bash <<'EOF'
 zkflock --hold -v "$LOCK" 2>log
 echo $? >status
-until [ -e end ]; do sleep 0.02; done
+until [ -e end ]; do sleep 0.05; done
 EOF
   eventually contains log "waiting for"
   keeper=$(children "$(keeper_of_hold)" zkflock)
@@ -200,10 +200,10 @@ EOF
   script bash <<'EOF'
 eval "$(zkflock --hold --lease 4 --for $$ --export "$LOCK")"
 setsid zkflock "$LOCK" sh -c 'echo $$ >inner; exec sleep 1000' &
-until [ -s inner ]; do sleep 0.02; done
+until [ -s inner ]; do sleep 0.05; done
 zkflock --unlock "$LOCK" 2>unlocked
 touch told
-until [ -e end ]; do sleep 0.02; done
+until [ -e end ]; do sleep 0.05; done
 EOF
   eventually test -e told
   kill -KILL "$(keeper_of_hold)"

@@ -92,7 +92,7 @@ events() { cut -d: -f2 told | paste -sd' '; }
 @test "--on-lost warn: lost is told while the command still runs" {
   teller
   background --on-lost warn --hook ./teller "$LOCK" \
-    sh -c 'touch started; until [ -e release ]; do sleep 0.02; done; exit 6' 2>log
+    sh -c 'touch started; until [ -e release ]; do sleep 0.05; done; exit 6' 2>log
   keeper=$!
   eventually test -e started
   zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
@@ -160,7 +160,7 @@ EOS
   chmod +x hangs
   # The lease is shorter than the hook's time.
   background --lease 4 --session-timeout 2 --hook ./hangs "$LOCK" \
-    sh -c 'touch started; until [ -e release ]; do sleep 0.02; done; exit 4' 2>log
+    sh -c 'touch started; until [ -e release ]; do sleep 0.05; done; exit 4' 2>log
   keeper=$!
   eventually test -e started
   eventually test -s child
@@ -237,7 +237,7 @@ $wanted"
 #!/bin/sh
 trap 'touch hit' INT
 touch "$1"
-[ "$1" = released ] || until [ -e go ]; do sleep 0.02; done
+[ "$1" = released ] || until [ -e go ]; do sleep 0.05; done
 touch "$1.ended"
 EOS
   chmod +x slow
@@ -250,7 +250,7 @@ EOS
 
 @test "the hooks' own process has its own name, and if it is killed the command goes on" {
   teller
-  background --hook ./teller "$LOCK" sh -c 'touch started; until [ -e go ]; do sleep 0.02; done; exit 3' 2>log
+  background --hook ./teller "$LOCK" sh -c 'touch started; until [ -e go ]; do sleep 0.05; done; exit 3' 2>log
   keeper=$!
   eventually test -e started
   eventually contains told acquired
@@ -264,7 +264,7 @@ EOS
 @test "released is not told of a lock that could not be given back" {
   teller
   open_proxy
-  background -z "$VIA" --session-timeout 8 --hook ./teller "$LOCK" sh -c 'touch started; until [ -e go ]; do sleep 0.02; done' 2>log
+  background -z "$VIA" --session-timeout 8 --hook ./teller "$LOCK" sh -c 'touch started; until [ -e go ]; do sleep 0.05; done' 2>log
   keeper=$!
   eventually test -e started
   kill -STOP "$proxy_pid"
@@ -287,7 +287,7 @@ EOS
 }
 
 @test "the keeper is killed beside hooks: the lock is given back at once, the hook ends as it would" {
-  printf '#!/bin/sh\necho "$1" >>told; until [ -e go ]; do sleep 0.02; done; touch ended\n' >slow
+  printf '#!/bin/sh\necho "$1" >>told; until [ -e go ]; do sleep 0.05; done; touch ended\n' >slow
   chmod +x slow
   background --hook ./slow "$LOCK" sh -c 'touch started; exec sleep 1000' 2>log
   keeper=$!

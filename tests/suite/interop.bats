@@ -134,7 +134,7 @@ after_one() {
 @test "Curator's InterProcessSemaphoreV2 counts with zkflock: N are let in, and no more" {
   local i
   for i in 1 2; do
-    background --permits 2 --lock-delay 0 "$LOCK" sh -c 'touch "held.$1"; until [ -e "$1" ]; do sleep 0.02; done' \
+    background --permits 2 --lock-delay 0 "$LOCK" sh -c 'touch "held.$1"; until [ -e "$1" ]; do sleep 0.05; done' \
       sh "$i"
     eventually test -e "held.$i"
     [ "$i" = 1 ] || break

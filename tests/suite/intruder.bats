@@ -89,8 +89,8 @@ time.sleep(60)' "$(namespace)-$other" "$started"
 @test "a script with the number of one that has ended has none of its locks" {
   cat >caller <<'EOF'
 eval "$(zkflock --hold --for $$ --export "$1")"
-setsid zkflock "$1" sh -c 'touch inside; until [ -e end ]; do sleep 0.02; done' &
-until [ -e inside ]; do sleep 0.02; done
+setsid zkflock "$1" sh -c 'touch inside; until [ -e end ]; do sleep 0.05; done' &
+until [ -e inside ]; do sleep 0.05; done
 echo $$ >caller.pid
 exec sleep 1000
 EOF
@@ -104,7 +104,7 @@ EOF
 echo 1000 >/proc/sys/kernel/ns_last_pid
 bash caller "$1" 2>/dev/null &
 caller=$!
-until [ -s caller.pid ]; do sleep 0.02; done
+until [ -s caller.pid ]; do sleep 0.05; done
 kill $caller
 wait $caller
 echo $((caller - 1)) >/proc/sys/kernel/ns_last_pid
@@ -146,7 +146,7 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
 sleep 1000 &
 eval "$(zkflock --hold --export --for $! "$1/b")"
 echo "$ZKFLOCK_HELD" >held
-until [ -e end ]; do sleep 0.02; done
+until [ -e end ]; do sleep 0.05; done
 zkflock --unlock --for $! "$1/b"
 EOF
   unshare -pf --mount-proc --kill-child sh -c 'bash inside "$0"; :' "$LOCK" 3>&- 4>&- &
@@ -177,7 +177,7 @@ EOF
 echo 1000 >/proc/sys/kernel/ns_last_pid
 setsid zkflock --lease 6 "$1" sh -c 'echo "$ZKFLOCK_HELD" >held; exec sleep 1000' 2>log &
 keeper=$!
-until [ -s held ]; do sleep 0.02; done
+until [ -s held ]; do sleep 0.05; done
 kill -STOP $keeper
 echo 2000 >/proc/sys/kernel/ns_last_pid
 asker=$(/usr/bin/python3 asker "$(cat held)" "$1" "$ZKFLOCK_SERVERS")

@@ -45,13 +45,13 @@ loses() {
   for refused in "$PIDFD_SEND_SIGNAL" "$PIDFD_OPEN,$PIDFD_SEND_SIGNAL"; do
     rm -f held inside
     setsid refuse EPERM "$refused" \
-      zkflock -v --lease 4 "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e release ]; do sleep 0.02; done' \
+      zkflock -v --lease 4 "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e release ]; do sleep 0.05; done' \
       2>log 3>&- 4>&- &
     outer=$!
     eventually test -s held
     # Neither is it a descendant, nor are its children; and when it has ended nobody reaps it.
     ZKFLOCK_HELD=$(cat held) setsid sh -c 'zkflock "$@" & exec sleep 1000' sh "$LOCK" sh -c \
-      'trap "" TERM; echo $$ >inside; until [ -e release ]; do sleep 0.02; done' 2>inner.log 3>&- 4>&- &
+      'trap "" TERM; echo $$ >inside; until [ -e release ]; do sleep 0.05; done' 2>inner.log 3>&- 4>&- &
     parent=$!
     eventually test -s inside
     lose
@@ -84,7 +84,7 @@ open(name, "w").close()
 while True:
     time.sleep(1000)
 END
-  echo 'trap "touch $1.told" TERM; touch $1; while :; do sleep 0.02; done' >seen
+  echo 'trap "touch $1.told" TERM; touch $1; while :; do sleep 0.05; done' >seen
 }
 
 @test "a /proc that hides processes: what it hides is signalled and killed all the same" {
@@ -109,7 +109,7 @@ python3 hide one seen &
 touch held
 exec sleep 1000
 END
-  in_hiding bash -c 'bash script "$1"; until [ -e end ]; do sleep 0.02; done' bash "$LOCK" 3>&- 4>&- &
+  in_hiding bash -c 'bash script "$1"; until [ -e end ]; do sleep 0.05; done' bash "$LOCK" 3>&- 4>&- &
   first=$!
   eventually test -e held -a -e one -a -e one.below
   lose
@@ -141,7 +141,7 @@ END
 }
 
 @test "a guard without a free descriptor signals all descendants" {
-  echo 'trap "touch told; exit" TERM; echo >ready; while :; do sleep 0.02; done' >below
+  echo 'trap "touch told; exit" TERM; echo >ready; while :; do sleep 0.05; done' >below
   background --lease 60 --kill-after 5 "$LOCK" sh -c 'sh below & wait' 2>log
   keeper=$!
   eventually test -s ready
@@ -161,7 +161,7 @@ sh low &
 echo "$$ $!" >numbers
 wait
 END
-  echo 'trap "touch told; exit" TERM; echo >ready; while :; do sleep 0.02; done' >low
+  echo 'trap "touch told; exit" TERM; echo >ready; while :; do sleep 0.05; done' >low
   setsid unshare -Urpf --mount-proc sh -c 'echo 1000 >/proc/sys/kernel/ns_last_pid
     zkflock --lease 60 --kill-after 5 "$0" sh high' "$LOCK" 2>log 3>&- 4>&- &
   world=$!

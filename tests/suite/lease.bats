@@ -53,7 +53,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
 
 @test "an obedient command is ended by the first signal, and --signal chooses it" {
   open_proxy
-  guarded -z "$VIA" --signal usr1 "$LOCK" sh -c 'trap "touch told; exit 3" USR1; echo $$ >command; while :; do sleep 0.02; done'
+  guarded -z "$VIA" --signal usr1 "$LOCK" sh -c 'trap "touch told; exit 3" USR1; echo $$ >command; while :; do sleep 0.05; done'
   eventually test -s command
   kill -STOP "$(cat command)" # zkflock continues it
   kill -STOP "$proxy_pid"
@@ -65,7 +65,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
 
 @test "cut off for less than the lease: the command never notices" {
   open_proxy
-  guarded "${LONG_SESSION[@]}" -z "$VIA" "$LOCK" sh -c 'echo $ZKFLOCK_TOKEN >token; until [ -e release ]; do sleep 0.02; done'
+  guarded "${LONG_SESSION[@]}" -z "$VIA" "$LOCK" sh -c 'echo $ZKFLOCK_TOKEN >token; until [ -e release ]; do sleep 0.05; done'
   eventually test -s token
   kill -STOP "$proxy_pid"
   sleep 1 # the cut itself; the first signal would come after 2.9 s
@@ -205,7 +205,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
 
 @test "the guard is out of reach of signals to the process group" {
   guarded "${LONG_SESSION[@]}" "$LOCK" sh -c 'trap "" HUP
-    setsid sh -c "echo \$\$ >daemon; exec sleep 1000" & until [ -s daemon ]; do sleep 0.02; done; wait'
+    setsid sh -c "echo \$\$ >daemon; exec sleep 1000" & until [ -s daemon ]; do sleep 0.05; done; wait'
   eventually test -s daemon
   kill -HUP -- "-$keeper"
   refute gone "$guard"
@@ -239,7 +239,7 @@ watched() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq 1 ]; }
 
 @test "--on-lost term: the first signal alone" {
   open_proxy
-  guarded -z "$VIA" --on-lost term "$LOCK" sh -c 'trap "touch told" TERM; until [ -e release ]; do sleep 0.02; done'
+  guarded -z "$VIA" --on-lost term "$LOCK" sh -c 'trap "touch told" TERM; until [ -e release ]; do sleep 0.05; done'
   kill -STOP "$proxy_pid"
   eventually test -e told
   # The next one has it while the command still runs: what this option gives up.
@@ -254,7 +254,7 @@ watched() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq 1 ]; }
 
 @test "--on-lost warn: the command goes on, and its status counts" {
   open_proxy
-  guarded -z "$VIA" --on-lost warn "$LOCK" sh -c 'until [ -e release ]; do sleep 0.02; done; exit 6'
+  guarded -z "$VIA" --on-lost warn "$LOCK" sh -c 'until [ -e release ]; do sleep 0.05; done; exit 6'
   kill -STOP "$proxy_pid"
   eventually contains log "sh goes on without it (--on-lost warn)"
   run -0 zkflock "$LOCK" echo ran
@@ -267,8 +267,8 @@ watched() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq 1 ]; }
 @test "--on-lost warn: what uses the lock when the command has ended is not waited for any more" {
   open_proxy
   ZKFLOCK_SERVERS=$VIA guarded --on-lost warn "$LOCK" sh -c '
-    (zkflock "$0" sh -c "touch in; until [ -e go ]; do sleep 0.02; done") &
-    until [ -e in ]; do sleep 0.02; done; exit 3' "$LOCK"
+    (zkflock "$0" sh -c "touch in; until [ -e go ]; do sleep 0.05; done") &
+    until [ -e in ]; do sleep 0.05; done; exit 3' "$LOCK"
   eventually contains log "still use $LOCK"
   kill -STOP "$proxy_pid"
   ends_with 3 "$keeper"
@@ -338,7 +338,7 @@ frozen() {
 
 @test "the guard alone stood still, with contact all the time: that is what is told" {
   # The command of another holder ends by itself while its guard stands still: in time.
-  background --session-timeout 20 --lease 22 --kill-after 12 "$LOCK.b" sh -c 'echo $$ >command; until [ -e release ]; do sleep 0.02; done; exit 5'
+  background --session-timeout 20 --lease 22 --kill-after 12 "$LOCK.b" sh -c 'echo $$ >command; until [ -e release ]; do sleep 0.05; done; exit 5'
   other=$!
   eventually test -s command
   guarded --session-timeout 20 --lease 22 --kill-after 12 "$LOCK" sleep 1000
@@ -356,7 +356,7 @@ written_since() { [ "$(writes)" -ge $(($1 + $2)) ]; } # written_since BEFORE N
 
 @test "contact comes back too late: for how long there was none is told" {
   open_proxy
-  guarded "${LONG_SESSION[@]}" -z "$VIA" --on-lost term "$LOCK" sh -c 'trap "touch told" TERM; until [ -e release ]; do sleep 0.02; done'
+  guarded "${LONG_SESSION[@]}" -z "$VIA" --on-lost term "$LOCK" sh -c 'trap "touch told" TERM; until [ -e release ]; do sleep 0.05; done'
   kill -STOP "$proxy_pid"
   eventually test -e told
   kill -CONT "$proxy_pid"

@@ -4,7 +4,7 @@
 holder() { # holder NAME ARG...
   local name=$1
   shift
-  LOGNAME=$name background "$@" sh -c 'touch "$1.held"; until [ -e "$1.go" ]; do sleep 0.02; done' sh "$name"
+  LOGNAME=$name background "$@" sh -c 'touch "$1.held"; until [ -e "$1.go" ]; do sleep 0.05; done' sh "$name"
   eventually test -e "$name.held"
 }
 

@@ -80,7 +80,7 @@ free, lease 15 s"
 
 @test "--list: a lock that was handed over is held since then, not since it was asked for" {
   holder ann "$LOCK"
-  LOGNAME=ben background "$LOCK" sh -c 'touch ben.held; until [ -e ben.go ]; do sleep 0.02; done'
+  LOGNAME=ben background "$LOCK" sh -c 'touch ben.held; until [ -e ben.go ]; do sleep 0.05; done'
   zk "$ONE" await-count "$LOCK" 2
   touch ann.go
   eventually test -e ben.held
@@ -163,7 +163,7 @@ free, lease 15 s"
   run -0 zkflock --list "$LOCK" "$LOCK.never"
   assert_regex "$(row "$LOCK")" "^$LOCK free 1 vanished 0$"
   assert_regex "$(row "$LOCK.never")" "^$LOCK.never free \(never used\) 0$"
-  background --lease 10 --session-timeout 2 "$LOCK" sh -c 'touch next; until [ -e go ]; do sleep 0.02; done'
+  background --lease 10 --session-timeout 2 "$LOCK" sh -c 'touch next; until [ -e go ]; do sleep 0.05; done'
   eventually settles
   run -0 zkflock --list --json "$LOCK"
   assert_equal "$(json '[d["locks"][0]["state"], len(d["locks"][0]["holders"]), len(d["locks"][0]["waiting"])]')" "['settling', 0, 1]"

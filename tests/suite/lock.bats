@@ -39,7 +39,7 @@ armed() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq "$1" ]; }
 @test "50 waiters are served in the order of their arrival, one woken by each release" {
   hold "$LOCK" release
   for i in $(seq 50); do
-    wait_in_line "log.$i" "$LOCK" sh -c 'echo "$1" >>served; until [ -e go ]; do sleep 0.02; done' \
+    wait_in_line "log.$i" "$LOCK" sh -c 'echo "$1" >>served; until [ -e go ]; do sleep 0.05; done' \
       sh "$i"
   done
   # Each waiter watches the one before it; the holder watches its own znode.

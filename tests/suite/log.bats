@@ -154,7 +154,7 @@ exit info 0 status=75 waited_s=T held_s=T"
   run -0 told log "$LOCK/a"
   assert_line "queued info 0 path=$LOCK/b position=2 holder=T holder_held_s=T"
 
-  background --permits 1 "$LOCK/s" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done'
+  background --permits 1 "$LOCK/s" sh -c 'touch held; until [ -e go ]; do sleep 0.05; done'
   holder=$!
   eventually test -e held
   background "${JSON[@]}" --permits 1 "$LOCK/s" true 2>log
@@ -203,7 +203,7 @@ exit info 0 status=75 waited_s=T held_s=T"
   run -0 told log "$LOCK"
   assert_equal "$(member log "" level)" warning
   assert_regex "$(member log "" session)" "^0x"
-  setsid sh -c 'zkflock -v --log-format json --hold "$1" 2>log; touch held; until [ -e end ]; do sleep 0.02; done' \
+  setsid sh -c 'zkflock -v --log-format json --hold "$1" 2>log; touch held; until [ -e end ]; do sleep 0.05; done' \
     sh "$LOCK" 3>&- 4>&- &
   eventually test -e held
   touch end

@@ -141,7 +141,7 @@ loses_at_once() {
     LOCK=/t/names/proof/$operation
     zkflock --lease 12 "$LOCK" true
     PROXY_OF=$operation listen reply 1
-    background -z "$VIA" --node-style plain:x- "$LOCK" sh -c 'until [ -e go ]; do sleep 0.02; done; exit 3'
+    background -z "$VIA" --node-style plain:x- "$LOCK" sh -c 'until [ -e go ]; do sleep 0.05; done; exit 3'
     holder=$!
     await_cut 20
     assert_equal "$cut" cut
@@ -175,7 +175,7 @@ loses_at_once() {
 @test "a holder does not delete the znode that replaced its own" {
   for kind in "${KINDS[@]}"; do
     # The lease is so long that no proof is due.
-    hold_replaced leaving "$kind" 300 'until [ -e go ]; do sleep 0.02; done'
+    hold_replaced leaving "$kind" 300 'until [ -e go ]; do sleep 0.05; done'
     touch go
     ends_with 0 "$holder"
     end_replaced

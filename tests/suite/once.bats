@@ -23,7 +23,7 @@ set_note_back() {
 start() {
   local name=$1
   shift
-  background -v "$@" sh -c 'echo $$ >"$0.in"; until [ -e "$0.go" ]; do sleep 0.02; done; exit "$(cat "$0.status")"' \
+  background -v "$@" sh -c 'echo $$ >"$0.in"; until [ -e "$0.go" ]; do sleep 0.05; done; exit "$(cat "$0.status")"' \
     "$name" 2>"$name.log"
   job=$!
   eventually test -s "$name.in"
@@ -336,7 +336,7 @@ events() { grep -oE '"event": ?"(acquired|lost|released|exit)"' "$1" | cut -d'"'
 }
 
 @test "once-per: a run whose lock was lost under --on-lost warn does not count" {
-  background --on-lost warn --lease 5 --once-per 1h "$LOCK" sh -c 'touch started; until [ -e go ]; do sleep 0.02; done' 2>log
+  background --on-lost warn --lease 5 --once-per 1h "$LOCK" sh -c 'touch started; until [ -e go ]; do sleep 0.05; done' 2>log
   job=$!
   eventually test -e started
   zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"

@@ -6,7 +6,7 @@ load vanishing
 # permit NAME [ARG]...: takes one of two in the background, until NAME.go.
 permit() {
   background -v --lease 4 --session-timeout 2 "${@:2}" --permits 2 "$LOCK" \
-    sh -c 'echo "$1" >>started; until [ -e "$1.go" ]; do sleep 0.02; done' sh "$1" 2>"log.$1"
+    sh -c 'echo "$1" >>started; until [ -e "$1.go" ]; do sleep 0.05; done' sh "$1" 2>"log.$1"
 }
 
 started() { eventually grep -qsx "$1" started; }
@@ -54,7 +54,7 @@ EOF
 
 @test "--permits -n: who comes at the same time as others is not sent away while permits are free" {
   for i in {1..5}; do
-    zkflock -n --permits 5 "$LOCK" sh -c 'touch "ran.$1"; until [ -e go ]; do sleep 0.02; done' sh "$i" &
+    zkflock -n --permits 5 "$LOCK" sh -c 'touch "ran.$1"; until [ -e go ]; do sleep 0.05; done' sh "$i" &
   done
   all_run() { [ "$(find . -name 'ran.*' | wc -l)" -eq 5 ]; }
   eventually all_run
@@ -64,7 +64,7 @@ EOF
 }
 
 @test "--permits: who has lost its turn by somebody's hand does not keep the others from theirs" {
-  zkflock --permits 1 "$LOCK" sh -c 'touch first; until [ -e go ]; do sleep 0.02; done' &
+  zkflock --permits 1 "$LOCK" sh -c 'touch first; until [ -e go ]; do sleep 0.05; done' &
   eventually test -e first
   zkflock --permits 1 "$LOCK" touch second &
   zk "$ONE" await-count "$LOCK/leases" 2
@@ -233,7 +233,7 @@ a_lock_stood_in() {
   zk "$ONE" create "$LOCK/leases/config"
   run -0 timeout 10 zkflock --permits 1 "$LOCK" echo ran
   assert_line ran
-  background --permits 1 "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done'
+  background --permits 1 "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.05; done'
   eventually test -e held
   run -1 zkflock -n --permits 1 "$LOCK" touch ran
   assert_not_exist ran

@@ -22,7 +22,7 @@ EOF
 @test "re-entry: no second place in the queue, no connection, the same node and token" {
   connections() { zk "$ONE" mntr zk_num_alive_connections; }
   inside "$LOCK" sh -c 'echo "$ZKFLOCK_NODE $ZKFLOCK_TOKEN" >outer
-    zkflock "$0" sh -c "echo \"\$ZKFLOCK_NODE \$ZKFLOCK_TOKEN\" >inner; until [ -e go ]; do sleep 0.02; done"' \
+    zkflock "$0" sh -c "echo \"\$ZKFLOCK_NODE \$ZKFLOCK_TOKEN\" >inner; until [ -e go ]; do sleep 0.05; done"' \
     "$LOCK" 3>&- 4>&- &
   eventually test -s inner
   assert_equal "$(zk "$ONE" ls "$LOCK" | wc -l)" 1
@@ -34,8 +34,8 @@ EOF
 }
 
 @test "re-entry: the lock is held until the last of them ends, also when it outlives the command" {
-  background -v "$LOCK" sh -c '(zkflock "$0" sh -c "touch in; until [ -e go ]; do sleep 0.02; done; exit 9") &
-    until [ -e in ]; do sleep 0.02; done; exit 4' "$LOCK" 2>log
+  background -v "$LOCK" sh -c '(zkflock "$0" sh -c "touch in; until [ -e go ]; do sleep 0.05; done; exit 9") &
+    until [ -e in ]; do sleep 0.05; done; exit 4' "$LOCK" 2>log
   holder=$!
   eventually contains log "sh has ended, but 1 zkflock inside it still use $LOCK"
   run -1 zkflock -n "$LOCK" touch ran
@@ -46,7 +46,7 @@ EOF
 
 @test "re-entry: who outlives the command dies with the lock" {
   background -v --session-timeout 2 --lease 4 "$LOCK" sh -c '(zkflock "$0" sh -c "echo \$\$ >in; exec sleep 1000") &
-    until [ -s in ]; do sleep 0.02; done' "$LOCK" 2>log
+    until [ -s in ]; do sleep 0.05; done' "$LOCK" 2>log
   holder=$!
   eventually contains log "sh has ended, but 1 zkflock inside it still use $LOCK"
   # Longer than the lease: it is guarded, and proven.
@@ -59,7 +59,7 @@ EOF
 
 @test "re-entry: the keeper is killed, and all that use its lock die" {
   background "$LOCK" sh -c '(zkflock "$0" sh -c "echo \$\$ >in; exec sleep 1000") &
-    until [ -s in ]; do sleep 0.02; done' "$LOCK"
+    until [ -s in ]; do sleep 0.05; done' "$LOCK"
   holder=$!
   eventually test -s in
   kill -KILL "$holder"
@@ -171,7 +171,7 @@ EOF
 }
 
 @test "re-entry: an outer zkflock that is stopped is told of, and not the servers" {
-  background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.02; done' 2>log
+  background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.05; done' 2>log
   holder=$!
   eventually test -s held
   kill -STOP "$holder"
@@ -190,7 +190,7 @@ EOF
 }
 
 @test "re-entry: who waits for the answer of an outer zkflock that is stopped hears TERM" {
-  background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.02; done' 2>log
+  background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.05; done' 2>log
   holder=$!
   eventually test -s held
   kill -STOP "$holder"
@@ -208,7 +208,7 @@ EOF
 }
 
 @test "re-entry: TERM that comes together with the answer of the outer zkflock: the command is not started" {
-  background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.02; done' 2>log
+  background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.05; done' 2>log
   holder=$!
   eventually test -s held
   kill -STOP "$holder"
@@ -248,7 +248,7 @@ def answer(s):
         return "silent"
 print(*{answer(s) for s in crowd}, flush=True)
 EOF
-  (ulimit -n 64 && exec setsid zkflock "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.02; done' 2>log) 3>&- 4>&- &
+  (ulimit -n 64 && exec setsid zkflock "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.05; done' 2>log) 3>&- 4>&- &
   holder=$!
   eventually test -s held
   kill -STOP "$holder"
@@ -299,7 +299,7 @@ EOF
 
 @test "re-entry: TERM reaches those who use the lock when the command has ended" {
   background -v "$LOCK" sh -c 'setsid zkflock "$0" sh -c "echo \$\$ >inner; exec sleep 1000" &
-    until [ -s inner ]; do sleep 0.02; done' "$LOCK" 2>log
+    until [ -s inner ]; do sleep 0.05; done' "$LOCK" 2>log
   outer=$!
   eventually contains log "still use $LOCK"
   kill -TERM "$outer"
@@ -312,7 +312,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   local script=$1
   shift
   open_proxy
-  ZKFLOCK_SERVERS=$VIA background "$@" "$LOCK" sh -c "$script; touch ready; until [ -e go ]; do sleep 0.02; done" "$LOCK" 2>log
+  ZKFLOCK_SERVERS=$VIA background "$@" "$LOCK" sh -c "$script; touch ready; until [ -e go ]; do sleep 0.05; done" "$LOCK" 2>log
   holder=$!
   eventually test -e ready
   kill -STOP "$proxy_pid"
@@ -336,7 +336,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
 
 @test "re-entry: nobody is let in any more when the lock is lost" {
   background --kill-after 2 "$LOCK" sh -c 'trap "zkflock \"\$0\" touch ran &" TERM
-    echo "$ZKFLOCK_HELD" >held; touch ready; until [ -e go ]; do sleep 0.02; done' "$LOCK" 2>log
+    echo "$ZKFLOCK_HELD" >held; touch ready; until [ -e go ]; do sleep 0.05; done' "$LOCK" 2>log
   holder=$!
   eventually test -e ready
   zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
@@ -362,7 +362,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   holder=$!
   eventually test -e ready
   # As a build server does that takes its client's environment on.
-  ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'trap "" TERM; echo $$ >in; while :; do sleep 0.02; done'
+  ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'trap "" TERM; echo $$ >in; while :; do sleep 0.05; done'
   eventually test -s in
   zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
   ends_with 75 "$holder"
@@ -371,7 +371,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
 
 @test "re-entry: a keeper inside is killed, and the lock is held until its command has ended" {
   background -v "$LOCK" sh -c 'setsid zkflock "$0" sh -c "echo \$\$ >in; exec sleep 1000" & echo $! >inner
-    until [ -s in ]; do sleep 0.02; done' "$LOCK" 2>log
+    until [ -s in ]; do sleep 0.05; done' "$LOCK" 2>log
   holder=$!
   eventually contains log "still use $LOCK"
   guard=$(children "$(cat inner)" lock-guard)
@@ -399,7 +399,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
 }
 
 @test "re-entry: --tree: one that does not descend from the command counts when nothing else is left" {
-  background --tree -v "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e in ]; do sleep 0.02; done' 2>log
+  background --tree -v "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e in ]; do sleep 0.05; done' 2>log
   holder=$!
   eventually test -s held
   ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'echo $$ >in; exec sleep 1000'
@@ -413,10 +413,10 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
 # shared_with_outsider ARG...: start a holder; its command ends when a zkflock that does not descend
 # from it uses the lock.  That one, which ignores TERM, ends when the file "end" exists.
 shared_with_outsider() {
-  background -v "$@" "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e in ]; do sleep 0.02; done' 2>log
+  background -v "$@" "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e in ]; do sleep 0.05; done' 2>log
   holder=$!
   eventually test -s held
-  ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'trap "touch told" TERM; touch in; until [ -e end ]; do sleep 0.02; done'
+  ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'trap "touch told" TERM; touch in; until [ -e end ]; do sleep 0.05; done'
   inner=$!
 }
 

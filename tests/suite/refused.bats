@@ -75,7 +75,7 @@ teardown() {
   # The handshake, create and get come first, then the watch and the proofs of a quarter of an hour.
   open_proxy throttle 5:8
   zkflock --lease 6 "$LOCK" true
-  background -v -z "$VIA" "$LOCK" sh -c 'until [ -e release ]; do sleep 0.02; done' 2>log
+  background -v -z "$VIA" "$LOCK" sh -c 'until [ -e release ]; do sleep 0.05; done' 2>log
   holder=$!
   # So many were refused; then one was not.
   read -r -t 60 -u "${PROXY[0]}" _

@@ -141,7 +141,7 @@ removal() { timeout 40 zkflock --remove "$@"; }
 }
 
 @test "--remove: a semaphore, with all that is below it" {
-  background --permits 2 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.02; done'
+  background --permits 2 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
   holder=$!
   eventually test -e held
   run -1 removal "$LOCK"

@@ -66,7 +66,7 @@ miss_a_departure() {
 
 # One that does not count out who has vanished; until the file "end" is made.
 hold_at_good() {
-  background -z "$good" --lock-delay 0 "$LOCK" sh -c 'touch held; until [ -e end ]; do sleep 0.02; done'
+  background -z "$good" --lock-delay 0 "$LOCK" sh -c 'touch held; until [ -e end ]; do sleep 0.05; done'
   holder=$!
   eventually test -e held
 }

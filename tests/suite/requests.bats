@@ -90,7 +90,7 @@ teardown() {
   LOCK=$LOCK/new
   # JOIN reads once without a lock, once with one; the third read is the one that watches the own znode.
   PROXY_OF="get" listen reply 3
-  background -z "$VIA" --lease 300 "$LOCK" sh -c 'until [ -e go ]; do sleep 0.02; done'
+  background -z "$VIA" --lease 300 "$LOCK" sh -c 'until [ -e go ]; do sleep 0.05; done'
   asker=$!
   await_cut 20
   assert_equal "$cut" cut
@@ -111,7 +111,7 @@ teardown() {
 
 watches_its_predecessor_alone() { # watches_its_predecessor_alone [OPTION]: one that holds by it
   hold "$LOCK" first
-  asks_holding set 1 "$@" "$LOCK" sh -c 'touch b; until [ -e b.go ]; do sleep 0.02; done'
+  asks_holding set 1 "$@" "$LOCK" sh -c 'touch b; until [ -e b.go ]; do sleep 0.05; done'
   local b=$asker
   eventually asked_for WATCH
   background -z "$VIA" "$LOCK" true
@@ -214,7 +214,7 @@ long_lease() {
 @test "--permits: zkflock counts again when permits change hands while it sets its watch" {
   LOCK=$LOCK/many
   zkflock --permits 1 --lease 60 "$LOCK" true
-  background --permits 1 "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done'
+  background --permits 1 "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.05; done'
   local holder=$!
   eventually test -e held
   LOCK=$LOCK/leases
@@ -396,7 +396,7 @@ long_lease() {
 }
 
 @test "a name without a GUID: zkflock asks for the owner in one flight with the version" {
-  asks_holding get 3 --node-style plain:x- "$LOCK" sh -c 'until [ -e go ]; do sleep 0.02; done'
+  asks_holding get 3 --node-style plain:x- "$LOCK" sh -c 'until [ -e go ]; do sleep 0.05; done'
   eventually asked_for WATCH_OWN
   touch go
   in_one_flight CLAIM
@@ -406,7 +406,7 @@ long_lease() {
 @test "a semaphore: zkflock takes a turn, then a permit" {
   LOCK=$LOCK/many
   zkflock --permits 1 --lease 60 "$LOCK" true
-  background --permits 1 "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done'
+  background --permits 1 "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.05; done'
   eventually test -e held
   asks_holding children 3 --permits 1 "$LOCK" true
   LOCK=$LOCK/leases in_one_flight COUNT

@@ -96,7 +96,7 @@ readonly QUICK=(--connect-timeout 300ms --retry-delay 200ms)
 @test "contact is lost while waiting: the place is given back in the pause, the wait begins anew" {
   own_server
   background -z "$OWN" --session-timeout 30 --lease 60 "$LOCK" \
-    sh -c 'touch held; until [ -e release ]; do sleep 0.02; done'
+    sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
   holder=$!
   eventually test -e held
   background -v -z "$OWN" --session-timeout 3 --connect-timeout 1 --retry 1 --retry-delay 10 \
@@ -150,7 +150,7 @@ waits_again() { [ "$(grep -c 'waiting for /' log)" -ge 2 ]; }
 
 @test "-w is counted from the beginning of the last try" {
   own_server
-  background -z "$OWN" "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.02; done'
+  background -z "$OWN" "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
   holder=$!
   eventually test -e held
   stop=$(cat own/1/pid)
@@ -173,7 +173,7 @@ waits_again() { [ "$(grep -c 'waiting for /' log)" -ge 2 ]; }
 @test "with re-entry: the lock of a zkflock around this one, and another one that has to be waited for" {
   own_server
   background -v -z "$OWN" --session-timeout 30 --lease 60 "$LOCK" \
-    sh -c 'echo $$ >pid; until [ -e go ]; do sleep 0.02; done; exec zkflock -v -z "$1" --connect-timeout 500ms --retry 1000 --retry-delay 200ms --with "$2.b" "$2" touch ran' \
+    sh -c 'echo $$ >pid; until [ -e go ]; do sleep 0.05; done; exec zkflock -v -z "$1" --connect-timeout 500ms --retry 1000 --retry-delay 200ms --with "$2.b" "$2" touch ran' \
     sh "$OWN" "$LOCK" 2>log
   keeper=$!
   eventually test -s pid

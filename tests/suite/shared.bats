@@ -7,7 +7,7 @@ load vanishing
 reader() { contend --shared "$1"; }
 writer() { contend --exclusive "$1"; }
 contend() {
-  background -v "$1" "$LOCK" sh -c 'echo "$1" >>started; until [ -e "$1.go" ]; do sleep 0.02; done' \
+  background -v "$1" "$LOCK" sh -c 'echo "$1" >>started; until [ -e "$1.go" ]; do sleep 0.05; done' \
     sh "$2" 2>"log.$2"
 }
 

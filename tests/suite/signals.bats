@@ -50,7 +50,7 @@ open("pid", "w").write(str(p.pid)); sys.exit(p.wait())' zkflock "$LOCK" ./record
 }
 
 @test "the command may ignore TERM; then it goes on, and so does zkflock" {
-  background "$LOCK" sh -c 'trap "" TERM; touch ready; until [ -e stop ]; do sleep 0.02; done; exit 4'
+  background "$LOCK" sh -c 'trap "" TERM; touch ready; until [ -e stop ]; do sleep 0.05; done; exit 4'
   keeper=$!
   eventually test -e ready
   kill -TERM "$keeper"
@@ -88,7 +88,7 @@ r = p.wait(); open("status", "w").write(str(r))' zkflock -v "$LOCK" touch ran 3>
 }
 
 @test "what the caller has ignored stays ignored, as under nohup" {
-  bash -c 'trap "" HUP; exec zkflock "$1" sh -c "touch ready; until [ -e stop ]; do sleep 0.02; done"' \
+  bash -c 'trap "" HUP; exec zkflock "$1" sh -c "touch ready; until [ -e stop ]; do sleep 0.05; done"' \
     bash "$LOCK" 3>&- 4>&- &
   keeper=$!
   eventually test -e ready
@@ -98,7 +98,7 @@ r = p.wait(); open("status", "w").write(str(r))' zkflock -v "$LOCK" touch ran 3>
 }
 
 @test "a command that is stopped and continued by others ends as if nothing had been" {
-  background "$LOCK" sh -c 'echo $$ >pid; touch ready; until [ -e stop ]; do sleep 0.02; done; exit 5'
+  background "$LOCK" sh -c 'echo $$ >pid; touch ready; until [ -e stop ]; do sleep 0.05; done; exit 5'
   keeper=$!
   eventually test -e ready
   kill -STOP "$(cat pid)"

@@ -3,7 +3,7 @@
 load helper
 
 # A command that ends at once and leaves a daemon, which goes on until FILE is there.
-readonly DAEMON='setsid sh -c "echo \$\$ >daemon; until [ -e release ]; do sleep 0.02; done" >/dev/null 2>&1 & until [ -s daemon ]; do sleep 0.02; done; exit 3'
+readonly DAEMON='setsid sh -c "echo \$\$ >daemon; until [ -e release ]; do sleep 0.05; done" >/dev/null 2>&1 & until [ -s daemon ]; do sleep 0.05; done; exit 3'
 
 @test "--tree: the lock is held until everything the command started has ended" {
   background -v --tree "$LOCK" sh -c "$DAEMON" 2>log
@@ -53,7 +53,7 @@ readonly DAEMON='setsid sh -c "echo \$\$ >daemon; until [ -e release ]; do sleep
 }
 
 @test "--tree: the guard ends what the command left when the lease ends, though the keeper is stopped" {
-  background -v --tree --lease 4 --session-timeout 40 "$LOCK" sh -c "until [ -e go ]; do sleep 0.02; done; $DAEMON" 2>log
+  background -v --tree --lease 4 --session-timeout 40 "$LOCK" sh -c "until [ -e go ]; do sleep 0.05; done; $DAEMON" 2>log
   outer=$!
   eventually contains log holding
   kill -STOP "$outer"
@@ -80,7 +80,7 @@ readonly DAEMON='setsid sh -c "echo \$\$ >daemon; until [ -e release ]; do sleep
 }
 
 @test "--tree: a keeper that reads each report at once does not say that something still runs" {
-  background -v --tree "$LOCK" sh -c 'until [ -e go ]; do sleep 0.02; done' 2>log
+  background -v --tree "$LOCK" sh -c 'until [ -e go ]; do sleep 0.05; done' 2>log
   outer=$!
   eventually contains log holding
   # On one CPU, the keeper runs as soon as the guard has sent it a report.
@@ -95,7 +95,7 @@ readonly DAEMON='setsid sh -c "echo \$\$ >daemon; until [ -e release ]; do sleep
 
 @test "--tree: a terminal's Ctrl-C is for what is left, too, when the command has ended" {
   # In a session of its own, and without the shell's & which has INT ignored.
-  echo 'setsid -f sh -c "echo \$\$ >daemon; exec sleep 1000"; until [ -s daemon ]; do sleep 0.02; done; exit 3' >leave
+  echo 'setsid -f sh -c "echo \$\$ >daemon; exec sleep 1000"; until [ -s daemon ]; do sleep 0.05; done; exit 3' >leave
   terminal "send=zkflock -v --tree $LOCK sh leave; echo status \$?\n" 'expect=still runs' \
     key=c 'expect=status 3'
   assert gone "$(cat daemon)"

@@ -32,7 +32,7 @@ load vanishing
 }
 
 hold_unfair() {
-  background --unfair "$LOCK" sh -c 'echo $$ >held; until [ -e release ]; do sleep 0.02; done'
+  background --unfair "$LOCK" sh -c 'echo $$ >held; until [ -e release ]; do sleep 0.05; done'
   holder=$!
   eventually test -s held
 }

@@ -27,7 +27,7 @@ holds() {
   local name=$1
   shift
   background --session-timeout 20 "$@" sh -c \
-    'echo $ZKFLOCK_NODE >"$0.held"; until [ -e "$0.go" ]; do sleep 0.02; done' "$name"
+    'echo $ZKFLOCK_NODE >"$0.held"; until [ -e "$0.go" ]; do sleep 0.05; done' "$name"
   echo $! >"pid.$name"
   eventually test -s "$name.held"
 }

@@ -19,7 +19,7 @@ on_terminal() { # on_terminal WORDS...: what a person types who waits, on a term
 
 @test "terminal: the line follows the queue" {
   hold "$LOCK" release
-  wait_in_line first.log "$LOCK" sh -c 'touch second; until [ -e second.go ]; do sleep 0.02; done'
+  wait_in_line first.log "$LOCK" sh -c 'touch second; until [ -e second.go ]; do sleep 0.05; done'
   terminal "$(on_terminal zkflock "$LOCK" echo got it)" \
     "expect=waiting for $LOCK: 2 ahead, held by " touch=release \
     "expect=waiting for $LOCK: 1 ahead, held by " touch=second.go \
@@ -93,7 +93,7 @@ holder_vanishes() {
 @test "nor where one who has waited before does, as others see it who wait behind" {
   holder_vanishes 60s
   ends_with 75 "$holder"
-  background --lock-delay 0 "$LOCK" sh -c 'touch second; until [ -e release ]; do sleep 0.02; done'
+  background --lock-delay 0 "$LOCK" sh -c 'touch second; until [ -e release ]; do sleep 0.05; done'
   holder=$!
   eventually test -e second
   LOGNAME=ci background "$LOCK" true
@@ -112,7 +112,7 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
 
 @test "-v without a terminal: a line at the start and at each change" {
   LOGNAME=ci hold "$LOCK" release
-  wait_in_line first.log "$LOCK" sh -c 'touch second; until [ -e second.go ]; do sleep 0.02; done'
+  wait_in_line first.log "$LOCK" sh -c 'touch second; until [ -e second.go ]; do sleep 0.05; done'
   first=$waiter
   wait_in_line second.log "$LOCK" true
   run -0 grep -c "waiting for" second.log
@@ -136,7 +136,7 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
 }
 
 @test "-v: who waits for a permit is told how many are ahead in all" {
-  LOGNAME=ci background --permits 1 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.02; done'
+  LOGNAME=ci background --permits 1 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
   holder=$!
   eventually test -e held
   wait_in_line first.log --permits 1 "$LOCK" true
@@ -154,7 +154,7 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
 @test "another client that holds is told by its session" {
   zkflock "$LOCK" true
   zk "$ONE" create-kind ephemeral "$LOCK/x-0000000000" \
-    < <(until [ -e release ]; do sleep 0.02; done) >made 3>&- 4>&- &
+    < <(until [ -e release ]; do sleep 0.05; done) >made 3>&- 4>&- &
   other=$!
   eventually contains made made
   run -1 zkflock -n "$LOCK" true

@@ -47,7 +47,7 @@ load vanishing
   vanish "$LOCK/a" --permits 2
   vanish "$LOCK/a" --permits 2
   vanish "$LOCK/b" --permits 2
-  background --permits 2 "$LOCK/b" sh -c 'touch held; until [ -e go ]; do sleep 0.02; done'
+  background --permits 2 "$LOCK/b" sh -c 'touch held; until [ -e go ]; do sleep 0.05; done'
   eventually test -e held
   follows a --permits 2 "$LOCK/a"
   follows b --permits 2 "$LOCK/b"

@@ -20,7 +20,7 @@ seen() { grep -qsE -- "$1" seen; }
   holder ann "$LOCK/a"
   watch "$LOCK"
   eventually seen "^[0-9T:+-]+ $LOCK/a held ann@$(hostname) pid [0-9]+: sh -c touch"
-  LOGNAME=ben wait_in_line log.ben "$LOCK/a" sh -c 'until [ -e ben.go ]; do sleep 0.02; done'
+  LOGNAME=ben wait_in_line log.ben "$LOCK/a" sh -c 'until [ -e ben.go ]; do sleep 0.05; done'
   eventually seen " $LOCK/a waiting ben@.*: sh -c until "
   touch ann.go
   eventually seen " $LOCK/a acquired ben@"
@@ -221,7 +221,7 @@ back=$'\033[?1049l'
 @test "--list --watch on a terminal: shows changes as they come, and TERM ends it" {
   (
     eventually test -e looking
-    LOGNAME=ann zkflock "$LOCK" sh -c 'touch ann.held; until [ -e ann.go ]; do sleep 0.02; done'
+    LOGNAME=ann zkflock "$LOCK" sh -c 'touch ann.held; until [ -e ann.go ]; do sleep 0.05; done'
     touch ann.gone
   ) 3>&- 4>&- &
   run -0 terminal "send=export TERM=xterm; stty -g >before\n" \

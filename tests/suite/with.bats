@@ -82,7 +82,7 @@ with = $LOCK/a, $LOCK/b" >config
   hold "$LOCK/b" release
   # While an answer is under way zkflock asks again, but not all the time.
   listen late 1:0.4
-  background -v -z "$VIA" --lease 300 --with "$LOCK/b" "$LOCK/a" sh -c 'touch ran; until [ -e go ]; do sleep 0.02; done' 2>log
+  background -v -z "$VIA" --lease 300 --with "$LOCK/b" "$LOCK/a" sh -c 'touch ran; until [ -e go ]; do sleep 0.05; done' 2>log
   waiter=$!
   eventually contains log "waiting for $LOCK/b"
   # Longer than the shorter lease, and shorter than the time after which the longer one is proven.
@@ -144,7 +144,7 @@ with = $LOCK/a, $LOCK/b" >config
 }
 
 @test "--with: shared locks too" {
-  background --shared --with "$LOCK/b" "$LOCK/a" sh -c 'touch ready; until [ -e release ]; do sleep 0.02; done'
+  background --shared --with "$LOCK/b" "$LOCK/a" sh -c 'touch ready; until [ -e release ]; do sleep 0.05; done'
   holder=$!
   eventually test -e ready
   run -0 zkflock -n --shared --with "$LOCK/a" "$LOCK/b" true
@@ -179,7 +179,7 @@ with = $LOCK/a, $LOCK/b" >config
 }
 
 @test "--permits: the turn to take a permit is taken away; the place among the permits is given back, counted" {
-  background --permits 1 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.02; done'
+  background --permits 1 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
   holder=$!
   eventually test -e held
   wait_in_line log --permits 1 "$LOCK" touch ran
