@@ -259,7 +259,8 @@ with_limit() {
   hold "$LOCK" release
   run -1 zkflock -n "$LOCK" true
   assert_regex "${#lines[@]}" "^1$"
-  assert_output --regexp "$LOCK is busy: 1 ahead, .* pid $holder: "
+  # Who it is may not be known in time on a busy machine.
+  assert_output --regexp "$LOCK is busy: 1 ahead(, .* pid $holder: .*)?$"
   touch release
   ends_with 0 "$holder"
   run -69 zkflock -z 127.0.0.1:1 --connect-timeout 0.2 "$LOCK" true
