@@ -4,6 +4,9 @@ load helper
 load beating
 load hold
 
+# Delayed requests may keep the session alive.
+teardown() { common_teardown 10; }
+
 # The system calls, whose numbers are the same everywhere.
 readonly PIDFD_OPEN=434 PIDFD_SEND_SIGNAL=424
 
