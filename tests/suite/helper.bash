@@ -99,12 +99,11 @@ contains() {
 lines() { [ "$(wc -l <"$1")" -eq "$2" ]; } # lines FILE N
 # gone PID: true of a zombie too, but not if there is no PID.
 gone() {
-  local key state
+  local status=
   [ -n "$1" ] || return 1
-  while read -r key state _; do
-    [ "$key" != State: ] || break
-  done 2>/dev/null <"/proc/$1/status" || return 0
-  [[ ${state:-X} == [ZX] ]]
+  # To its end: what bash has read too much it puts back, which fails if the process ends meanwhile.
+  read -rd '' status 2>/dev/null <"/proc/$1/status" || true
+  [[ $status != *State:$'\t'[!ZX]* ]]
 }
 in_state() { [ "$(ps -o state= -p "$1")" = "$2" ]; } # in_state PID LETTER
 
