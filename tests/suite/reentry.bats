@@ -106,19 +106,19 @@ EOF
 }
 
 @test "re-entry: without the environment it is refused and does not wait for itself" {
-  scrubbed="env -i PATH=$PATH ZKFLOCK_SERVERS=$ONE"
+  local scrubbed=(env -i "PATH=$PATH" "ZKFLOCK_SERVERS=$ONE")
   chmod 777 .
   for kind in "" --unfair "--permits 1" "--with $LOCK.other" --no-reentry; do
     lock=$LOCK.${kind// /}
     for user in "" "setpriv --reuid 65534 --clear-groups"; do
       # shellcheck disable=SC2086 # words
-      run -64 inside $kind "$lock" $user $scrubbed zkflock $kind "$lock" touch ran
+      run -64 inside $kind "$lock" $user "${scrubbed[@]}" zkflock $kind "$lock" touch ran
       assert_output "zkflock: $lock is held by the zkflock around this one, and would be waited for in vain: its environment (\$ZKFLOCK_HELD) did not get here, or it is another user's, or --no-reentry was given"
     done
   done
-  run -64 inside "$LOCK" $scrubbed zkflock -n "$LOCK" touch ran
+  run -64 inside "$LOCK" "${scrubbed[@]}" zkflock -n "$LOCK" touch ran
   run -1 inside "$LOCK" zkflock -n --no-reentry "$LOCK" touch ran
-  run -0 inside --permits 2 "$LOCK.two" $scrubbed zkflock --permits 2 "$LOCK.two" echo ran
+  run -0 inside --permits 2 "$LOCK.two" "${scrubbed[@]}" zkflock --permits 2 "$LOCK.two" echo ran
   assert_output ran
   assert_not_exist ran
 }
