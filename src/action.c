@@ -147,19 +147,19 @@ int action_check(const struct options *options)
 
 int action_settle(struct options *options)
 {
+    if (options->action != ACTION_HOLD)
+        return 0;
     /* What a config file says is meant for commands. */
-    if (options->action == ACTION_HOLD && options->conflict_status == 0) {
+    options->tree = false;
+    if (options->conflict_status == 0) {
         if (options->typed['E']) {
             log_error("-E 0 does not go with --hold: 0 means that the lock is held");
             return EXITCODE_USAGE;
         }
         options->conflict_status = EXITCODE_BUSY;
     }
-    if (options->action == ACTION_HOLD)
-        options->tree = false;
-
     /* A config file may ask for it, and to run every time is not what that means. */
-    if (options->action == ACTION_HOLD && options->once_per) {
+    if (options->once_per) {
         log_error("--once-per does not go with --hold: there is no command whose success could be "
                   "noted");
         return EXITCODE_USAGE;

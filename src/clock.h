@@ -42,8 +42,9 @@ int clock_poll_timeout(int64_t deadline);
  */
 bool clock_parse(const char *text, int64_t *span);
 
-/* Writes a span as a person likes to read it ("850 ms", "3.2 s", "15 s", "2 m 5 s"), exact to
- * a tenth of a second; returns buf.
+/*
+ * Writes a span as a person likes to read it ("850 ms", "3.2 s", "15 s", "2 m 5 s"), exact to a
+ * tenth of a second; returns buf.
  */
 const char *clock_format(int64_t span, char buf[CLOCK_FORMAT_SIZE]);
 

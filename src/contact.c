@@ -29,9 +29,8 @@ char *contact_unreachable(struct session *session, const struct servers *servers
         return xasprintf("cannot connect to %s%s", servers_text(servers), reason(session, why));
     if (session_overloaded(session))
         return contact_overloaded(servers);
-    return xasprintf("no server reachable at %s within %s%s; check --servers (or $" SERVERS_VARIABLE
-                     ") "
-                     "and that ZooKeeper runs there",
+    return xasprintf("no server reachable at %s within %s%s; check --servers (or "
+                     "$" SERVERS_VARIABLE ") and that ZooKeeper runs there",
                      servers_text(servers), clock_format(patience, span), reason(session, why));
 }
 

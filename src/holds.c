@@ -14,7 +14,7 @@
 
 /* A hold for a process, which may have several. */
 struct hold {
-    enum holds_kind kind;
+    enum reentry_holder kind;
     struct procid holder;
     uint64_t since;
     char name[REENTRY_NAME_SIZE];
@@ -33,9 +33,10 @@ static unsigned long pid_namespace(void)
     return stat("/proc/self/ns/pid", &st) == 0 ? (unsigned long)st.st_ino : 0;
 }
 
-static const char *const kinds[] = {[HOLDS_CALLER] = "hold", [HOLDS_COMMAND] = "run"};
+static const char *const kinds[] = {[REENTRY_CALLER] = "hold", [REENTRY_COMMAND] = "run"};
 
-int holds_listen(enum holds_kind kind, const struct procid *holder, char name[REENTRY_NAME_SIZE])
+int holds_listen(enum reentry_holder kind, const struct procid *holder,
+                 char name[REENTRY_NAME_SIZE])
 {
     char random[REENTRY_RANDOM_SIZE];
 
@@ -66,7 +67,7 @@ static bool parse_name(const char *name, struct hold *hold)
 
     if (found != 5 || namespace != pid_namespace())
         return false;
-    hold->kind = strcmp(kind, kinds[HOLDS_COMMAND]) == 0 ? HOLDS_COMMAND : HOLDS_CALLER;
+    hold->kind = strcmp(kind, kinds[REENTRY_COMMAND]) == 0 ? REENTRY_COMMAND : REENTRY_CALLER;
     hold->holder.pid = pid;
     snprintf(hold->name, sizeof(hold->name), "%.*s", (int)strcspn(name, "\n"), name);
     return true;
@@ -96,7 +97,7 @@ static void list_all(struct list *list)
 /* Anybody may listen by any name, but not be the parent of a guard that is around this process. */
 static bool is_keeper_of(int fd, const struct hold *hold)
 {
-    return hold->kind == HOLDS_COMMAND && wire_is_listener(fd, tree_parent(hold->holder.pid));
+    return hold->kind == REENTRY_COMMAND && wire_is_listener(fd, tree_parent(hold->holder.pid));
 }
 
 static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_ask *ask,

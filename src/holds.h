@@ -15,20 +15,19 @@
 #include "procid.h"
 #include "reentry.h"
 
-enum holds_kind { HOLDS_CALLER, HOLDS_COMMAND };
-
 /*
  * Listens for those who look for what is held for that process, a caller or the guard of a command;
  * the name is filled in.  Returns a socket, or -1 with errno.
  */
-int holds_listen(enum holds_kind kind, const struct procid *holder, char name[REENTRY_NAME_SIZE]);
+int holds_listen(enum reentry_holder kind, const struct procid *holder,
+                 char name[REENTRY_NAME_SIZE]);
 
 /*
  * Asks the keeper that fd is connected to, and leaves fd open; whether it is the one.  own: it is
  * of the own user; else it has told what it holds, see wire_tell().  name is that of its socket,
  * which stands in ZKFLOCK_HELD.
  */
-typedef bool holds_ask(int fd, enum holds_kind kind, bool own, const char *name, void *context);
+typedef bool holds_ask(int fd, enum reentry_holder kind, bool own, const char *name, void *context);
 
 /*
  * Asks the keepers of what is held for that process, the latest first, until one is the one; 0: for

@@ -66,13 +66,13 @@ static bool held_for_caller(struct keeper *keeper)
     for (size_t i = 0; i < 1 + options->with_len; i++) {
         const struct reentry_lock *lock = &keeper->wanted[i];
         pid_t caller = 0;
-        bool by_command = false;
+        enum reentry_holder kind = REENTRY_CALLER;
 
         if (plan_has(keeper->items, keeper->items_len, lock->path))
-            caller = reentry_held_for(lock, options->servers, clock_now() + CLOCK_S, &by_command);
+            caller = reentry_held_for(lock, options->servers, clock_now() + CLOCK_S, &kind);
         if (!caller)
             continue;
-        if (by_command)
+        if (kind == REENTRY_COMMAND)
             log_error(
                 "%s is held by the zkflock around this one, and would be waited for in vain: "
                 "its environment ($ZKFLOCK_HELD) did not get here, or it is another user's, or "

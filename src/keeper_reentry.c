@@ -130,11 +130,10 @@ static size_t keep_own(struct keeper *keeper)
 void keeper_offer(struct keeper *keeper)
 {
     size_t own = keep_own(keeper);
-
     struct reentry_terms terms = {.locks = keeper->wanted,
                                   .count = own,
                                   .servers = keeper->options->servers,
-                                  .for_command = !keeper->hold,
+                                  .kind = keeper->hold ? REENTRY_CALLER : REENTRY_COMMAND,
                                   .closed = !keeper->options->reentry};
 
     if (own == 0 && !keeper->hold)

@@ -1,8 +1,6 @@
 #include "list.h"
 
-#include <errno.h>
 #include <locale.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 

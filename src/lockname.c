@@ -75,21 +75,6 @@ const char *lockname_prefix_fault(const char *prefix)
     return character_fault(prefix);
 }
 
-/* Below a note nothing can be, or its lock could not be removed. */
-static bool has_note(const char *path)
-{
-    bool found = note_is_path(path);
-
-    for (const char *slash = strchr(path + 1, '/'); slash && !found;
-         slash = strchr(slash + 1, '/')) {
-        char *part = xstrndup(path, (size_t)(slash - path));
-
-        found = note_is_path(part);
-        free(part);
-    }
-    return found;
-}
-
 char *lockname_resolve(const char *name, const char *root, const char **fault)
 {
     if (name[0] == '\0') {
@@ -105,7 +90,8 @@ char *lockname_resolve(const char *name, const char *root, const char **fault)
         *fault = "belongs to ZooKeeper itself";
     if (!*fault && recipe_sequence(path, &sequence))
         *fault = "ends in ten digits, as the znodes of contenders do";
-    if (!*fault && has_note(path))
+    /* Below a note nothing can be, or its lock could not be removed. */
+    if (!*fault && (note_is_path(path) || strstr(path, NOTE_SUFFIX "/")))
         *fault = "has a part that ends in " NOTE_SUFFIX
                  ", as the znodes do where --once-per keeps its notes";
     if (*fault) {

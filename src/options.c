@@ -9,10 +9,10 @@
 #include "exitcode.h"
 #include "resolve.h"
 #include "show_config.h"
+#include "text.h"
 #include "together.h"
 #include "usage.h"
 #include "values.h"
-#include "text.h"
 #include "xalloc.h"
 
 #ifndef ZKFLOCK_VERSION

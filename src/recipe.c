@@ -159,11 +159,20 @@ bool recipe_is_semaphore(char *const *children, size_t count)
     return contains(children, count, RECIPE_SEMAPHORE_LEASES);
 }
 
+bool recipe_is_semaphore_part(const char *name)
+{
+    return strcmp(name, RECIPE_SEMAPHORE_LEASES) == 0 || strcmp(name, RECIPE_SEMAPHORE_LOCKS) == 0;
+}
+
+bool recipe_is_kazoo_permit(const char *name)
+{
+    return strlen(name) == GUID_DIGITS && strspn(name, "0123456789abcdef") == GUID_DIGITS;
+}
+
 bool recipe_is_kazoo_semaphore(char *const *children, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (strlen(children[i]) == GUID_DIGITS &&
-            strspn(children[i], "0123456789abcdef") == GUID_DIGITS)
+        if (recipe_is_kazoo_permit(children[i]))
             return true;
     return false;
 }

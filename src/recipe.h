@@ -73,7 +73,12 @@ bool recipe_lists(char *const *children, size_t count, const char *path);
 /* Whether these are the children of a semaphore. */
 bool recipe_is_semaphore(char *const *children, size_t count);
 
-/* Whether one of them is what a kazoo Semaphore makes: a GUID and no more. */
+/* Whether a znode of that name below another one may be a part of a semaphore. */
+bool recipe_is_semaphore_part(const char *name);
+
+/* Whether that is the name of what a kazoo Semaphore makes: a GUID and no more; or one of them is.
+ */
+bool recipe_is_kazoo_permit(const char *name);
 bool recipe_is_kazoo_semaphore(char *const *children, size_t count);
 
 /* What the Stat of a lock's znode says of its children. */

@@ -73,8 +73,7 @@ struct reentry *reentry_offer(const struct reentry_terms *terms)
     struct reentry *reentry = xcalloc(1, sizeof(*reentry));
 
     reentry->terms = *terms;
-    reentry->listener = holds_listen(terms->for_command ? HOLDS_COMMAND : HOLDS_CALLER,
-                                     &terms->holder, reentry->name);
+    reentry->listener = holds_listen(terms->kind, &terms->holder, reentry->name);
     reentry->epoll = epoll_create1(EPOLL_CLOEXEC);
     reentry->spare = open_spare();
     if (reentry->listener < 0 || reentry->epoll < 0 || !watch(reentry, reentry->listener, NULL)) {
@@ -243,7 +242,7 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
         return;
     guest->asked = true;
     /* What a hold has been asked to give back is not waited for in vain. */
-    if (!request.probe || reentry->terms.for_command || reentry->unlockable)
+    if (!request.probe || reentry->terms.kind == REENTRY_COMMAND || reentry->unlockable)
         guest->verdict = judge(reentry, &request);
     guest->uses = guest->verdict == REENTRY_ENTERED && !request.probe;
     guest->is_new = guest->uses;

@@ -36,14 +36,17 @@ struct reentry_lock {
 
 struct reentry;
 
+/* Whom locks are held for: a caller of --hold, or a command, by the guard above it. */
+enum reentry_holder { REENTRY_CALLER, REENTRY_COMMAND };
+
 /* What is offered, and to whom. */
 struct reentry_terms {
     const struct reentry_lock *locks;
     size_t count;
     const struct servers *servers;
     struct procid holder; /* the socket can be found by this one, too: see holds.h */
-    bool for_command;     /* it is the guard above a command, and not a caller of --hold */
-    bool closed;          /* nobody is let in; it is only told of to those who would wait in vain */
+    enum reentry_holder kind;
+    bool closed; /* nobody is let in; it is only told of to those who would wait in vain */
 };
 
 /*
@@ -126,11 +129,10 @@ struct reentry_entry {
 
 /*
  * The process around this one that the lock is held for, be it that ZKFLOCK_HELD does not tell of
- * it; of a semaphore, all permits.  0: there is none.  *by_command: it is the guard above a
- * command, and not a caller of --hold.
+ * it; of a semaphore, all permits.  0: there is none.  *kind: what it is.
  */
 pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *servers,
-                       int64_t deadline, bool *by_command);
+                       int64_t deadline, enum reentry_holder *kind);
 
 /*
  * Asks those in ZKFLOCK_HELD, until the deadline, or until wake_fd is readable: REENTRY_SILENT

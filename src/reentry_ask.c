@@ -53,10 +53,10 @@ struct wanted {
     const struct servers *servers;
     int64_t deadline;
     int32_t left; /* so many more of its holds leave nothing for others */
-    enum holds_kind kind;
+    enum reentry_holder kind;
 };
 
-static bool is_that(int fd, enum holds_kind kind, bool own, const char *name, void *context)
+static bool is_that(int fd, enum reentry_holder kind, bool own, const char *name, void *context)
 {
     (void)name;
     struct wanted *wanted = context;
@@ -75,7 +75,7 @@ static bool is_that(int fd, enum holds_kind kind, bool own, const char *name, vo
 }
 
 pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *servers,
-                       int64_t deadline, bool *by_command)
+                       int64_t deadline, enum reentry_holder *kind)
 {
     struct wanted wanted = {.lock = lock,
                             .servers = servers,
@@ -84,6 +84,6 @@ pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *se
 
     pid_t found = holds_find(0, deadline, is_that, &wanted);
 
-    *by_command = wanted.kind == HOLDS_COMMAND;
+    *kind = wanted.kind;
     return found;
 }

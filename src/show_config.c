@@ -1,6 +1,5 @@
 #include "show_config.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,8 +8,8 @@
 #include "config_keys.h"
 #include "exitcode.h"
 #include "settings.h"
-#include "values.h"
 #include "text.h"
+#include "values.h"
 #include "xalloc.h"
 
 enum { MAX_ROWS = 64 };

@@ -73,9 +73,7 @@ static bool is_of_interest(const struct znode *znode, const char *name)
     if (recipe_sequence(name, &sequence))
         return true;
     if (znode->depth == SURVEY_LOCK)
-        return strcmp(name, RECIPE_SEMAPHORE_LEASES) == 0 ||
-               strcmp(name, RECIPE_SEMAPHORE_LOCKS) == 0 ||
-               recipe_is_kazoo_semaphore(&(char *){(char *)name}, 1);
+        return recipe_is_semaphore_part(name) || recipe_is_kazoo_permit(name);
     /* What is ZooKeeper's own stands at the top, where a chroot does not show it. */
     return !note_is_path(name) && !(!znode->path[1] && strcmp(name, "zookeeper") == 0);
 }

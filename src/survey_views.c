@@ -14,10 +14,8 @@ struct gathering {
 /* A kazoo Semaphore's children are no sequence, and their names might be those of locks. */
 static bool is_kazoo_permit(const struct znode *znode)
 {
-    char *name = (char *)znode->name;
-
     return !znode->contender && znode->get_rc == ZOK && znode->stat.ephemeralOwner &&
-           recipe_is_kazoo_semaphore(&name, 1);
+           recipe_is_kazoo_permit(znode->name);
 }
 
 static bool is_there(const struct znode *child)
@@ -81,24 +79,16 @@ static bool has_kazoo_permits(const struct znode *znode)
  * The leases of a semaphore, or NULL where there is none.  Somebody may have locks that are called
  * like the parts of one, or use a kazoo Semaphore there.
  */
-static const struct znode *leases_of(const struct znode *znode)
+static const struct znode *leases_of(const struct znode *znode, bool is_kazoo_semaphore)
 {
     const struct znode *leases = tree_child(znode, RECIPE_SEMAPHORE_LEASES);
     struct record record;
 
-    if (!leases || has_contenders(znode) || has_kazoo_permits(znode))
+    if (!leases || has_contenders(znode) || is_kazoo_semaphore)
         return NULL;
     if (record_decode(leases->data, leases->data_len, &record))
         return record.permits ? leases : NULL;
     return tree_child(znode, RECIPE_SEMAPHORE_LOCKS) ? leases : NULL;
-}
-
-/* Of a semaphore that is shown as kazoo's, because it is used as that. */
-static bool is_unused_part(const struct znode *znode, const struct znode *child)
-{
-    return has_kazoo_permits(znode) && !has_contenders(child) &&
-           (child == tree_child(znode, RECIPE_SEMAPHORE_LEASES) ||
-            child == tree_child(znode, RECIPE_SEMAPHORE_LOCKS));
 }
 
 static struct view *new_view(struct gathering *gathering)
@@ -131,7 +121,8 @@ static void add_bare(struct gathering *gathering, const struct znode *znode,
 
 static void gather(struct gathering *gathering, const struct znode *znode)
 {
-    const struct znode *leases = leases_of(znode);
+    bool is_kazoo_semaphore = has_kazoo_permits(znode);
+    const struct znode *leases = leases_of(znode, is_kazoo_semaphore);
     const struct znode *queue = leases ? tree_child(znode, RECIPE_SEMAPHORE_LOCKS) : NULL;
     struct view_source source;
     struct view_source queue_source = {0};
@@ -159,9 +150,11 @@ static void gather(struct gathering *gathering, const struct znode *znode)
     }
     for (size_t i = 0; znode->depth != SURVEY_LOCK && i < znode->len; i++) {
         const struct znode *child = znode->children[i];
+        /* Of what is shown as kazoo's, because it is used as that, the unused parts as well. */
+        bool is_part = recipe_is_semaphore_part(child->name) &&
+                       (leases || (is_kazoo_semaphore && !has_contenders(child)));
 
-        if (!child->contender && !(leases && (child == leases || child == queue)) &&
-            !is_unused_part(znode, child))
+        if (!child->contender && !is_part)
             gather(gathering, child);
     }
 }

@@ -74,8 +74,7 @@ static bool is_part_of_semaphore(const struct options *options, const char *path
     size_t len = strlen(options->lock);
 
     return options->permits && strncmp(path, options->lock, len) == 0 && path[len] == '/' &&
-           (strcmp(path + len + 1, RECIPE_SEMAPHORE_LOCKS) == 0 ||
-            strcmp(path + len + 1, RECIPE_SEMAPHORE_LEASES) == 0);
+           recipe_is_semaphore_part(path + len + 1);
 }
 
 static int find_with_fault(const struct options *options)

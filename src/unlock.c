@@ -28,13 +28,13 @@ struct wanted {
  * Whether this keeper holds it, or may.  It answers when it has given the lock back; one that is
  * killed hangs up.
  */
-static bool ask(int fd, enum holds_kind kind, bool own, const char *name, void *context)
+static bool ask(int fd, enum reentry_holder kind, bool own, const char *name, void *context)
 {
     struct wanted *wanted = context;
     char *node = NULL;
     int64_t token;
 
-    if (!own || kind != HOLDS_CALLER || !wire_ask_unlock(fd, wanted->path, wanted->servers))
+    if (!own || kind != REENTRY_CALLER || !wire_ask_unlock(fd, wanted->path, wanted->servers))
         return false; /* it has just ended */
     wanted->answer = wire_read_answer(fd, -1, clock_now() + ANSWER_PATIENCE, &node, &token);
     free(node);
