@@ -7,6 +7,7 @@
 #   make bench      speed and memory, as ratios
 #   make chaos      faults drawn at random against a crowd of contenders; as root
 #                   (SEED=1 MINUTES=3; one by one: tests/chaos/run fault 4)
+#   make combine    options and keys in triples drawn by lot (SEED=1 TRIPLES=3000)
 #   make interop    tables: increments beside other clients, watch events
 #   make mutants    small mistakes in the code that decides, and what notices them
 #                   (all of the list, which takes hours; SEED=1 SAMPLE=20: for 8 minutes at the
@@ -20,6 +21,7 @@ VERSION = 0.1.0
 
 SEED ?= 1
 MINUTES ?= 3
+TRIPLES ?= 3000
 
 PREFIX ?= /usr/local
 bindir ?= $(PREFIX)/bin
@@ -55,9 +57,9 @@ unit_objects := $(patsubst tests/unit/%.c,$(BUILD)/test-%.o,$(wildcard tests/uni
 
 # Run in every recipe that needs more than a compiler; see tests/need.
 need = ./tests/need
-checked = all $(BUILD)/unit $(BUILD)/interop/Contend.class $(BUILD)/interop/Revoke.class $(BUILD)/chaos/clockshift.so
+checked = all $(BUILD)/unit $(BUILD)/zk $(BUILD)/table $(BUILD)/interop/Contend.class $(BUILD)/interop/Revoke.class $(BUILD)/chaos/clockshift.so
 
-.PHONY: all demo check unit model bench interop chaos mutants lint format install uninstall clean
+.PHONY: all demo check unit model bench interop chaos combine mutants lint format install uninstall clean
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
@@ -81,6 +83,14 @@ $(BUILD)/test-%.o: tests/unit/%.c $(BUILD)/flags
 
 $(BUILD)/bare: tests/bench/bare.c $(BUILD)/flags
 	$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $< -lzookeeper_mt -lpthread
+
+# The tests' own client, without sanitizers.
+$(BUILD)/zk: tests/tools/zk.c $(BUILD)/flags
+	$(CC) $(all_cppflags) -std=gnu11 $(WARNINGS) $(CFLAGS) -o $@ $< $(ZOOKEEPER_LIB) -lpthread -lm
+
+# What goes together, as the program has it.
+$(BUILD)/table: tests/combine/table.c $(filter-out %/main.o,$(objects))
+	$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
 
 # What a clock that is faked for zkflock must not reach is linked statically, without sanitizers.
 $(BUILD)/chaos/payload: tests/chaos/payload.c $(BUILD)/flags
@@ -125,6 +135,11 @@ chaos:
 	@$(need) build zookeeper chaos
 	@$(MAKE) --no-print-directory all $(BUILD)/chaos/payload $(BUILD)/chaos/clockshift.so
 	@./tests/chaos/run --build $(BUILD) all --seed $(SEED) --minutes $(MINUTES)
+
+combine:
+	@$(need) build zookeeper tests
+	@$(MAKE) --no-print-directory $(checked)
+	@./tests/combine/triples $(BUILD) $(TRIPLES) $(SEED)
 
 mutants:
 	@$(need) build zookeeper tests

@@ -63,9 +63,9 @@ _zkflock_split() {
 _zkflock_takes_value() { # _zkflock_takes_value OPTION
   case $1 in
   -E | -w | -z | --conflict-exit-code | --wait | --timeout | --servers | --config | \
-    --connect-timeout | --for | --hook | --kill-after | --lease | --lock-delay | --log-format | \
-    --node-style | --on-lost | --once-per | --permits | --retry | --retry-delay | \
-    --session-timeout | --signal | --skip-exit-code | --with) ;;
+    --connect-timeout | --deadline | --for | --hook | --kill-after | --lease | --lock-delay | \
+    --log-format | --max-runtime | --node-style | --on-lost | --once-per | --permits | --retry | \
+    --retry-delay | --session-timeout | --signal | --skip-exit-code | --with) ;;
   *) return 1 ;;
   esac
 }
@@ -219,9 +219,9 @@ _zkflock_offer_options() {
 
   _zkflock_offer -x -e --exclusive -s --shared --permits --unfair --with --no-reentry \
     --hold --export --for -u --unlock \
-    --list --json --watch --names --revoke --break --yes --remove \
-    -n --nb --nonblock --nonblocking -w --wait --timeout -E --conflict-exit-code \
-    --once-per --skip-exit-code --tree -o --close --hook \
+    --list --json --watch --names --held --revoke --break --yes --remove \
+    -n --nb --nonblock --nonblocking -w --wait --timeout --deadline -E --conflict-exit-code \
+    --max-runtime --once-per --now --skip-exit-code --tree -o --close --hook \
     -z --servers --connect-timeout --retry --retry-delay --session-timeout --node-style \
     --lease --signal --kill-after --on-lost --lock-delay \
     --config --show-config -v --verbose --log-format --log-syslog -q --quiet \

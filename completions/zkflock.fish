@@ -21,10 +21,10 @@ function __zkflock_typed
             set -a operands $word
         else if test "$word" = --
             set ended yes
-        else if contains -- $word --config --conflict-exit-code --connect-timeout --for --hook \
-                --kill-after --lease --lock-delay --log-format --node-style --on-lost --once-per \
-                --permits --retry --retry-delay --servers --session-timeout --signal \
-                --skip-exit-code --timeout --wait --with
+        else if contains -- $word --config --conflict-exit-code --connect-timeout --deadline --for \
+                --hook --kill-after --lease --lock-delay --log-format --max-runtime --node-style \
+                --on-lost --once-per --permits --retry --retry-delay --servers --session-timeout \
+                --signal --skip-exit-code --timeout --wait --with
             set pending $word
         else if string match -q -- '--*' $word
             set -a options $word
@@ -129,6 +129,7 @@ __zkflock_option -l list -d 'Print who holds and who waits'
 __zkflock_option -l json -d 'In JSON'
 __zkflock_option -l watch -d 'And go on to show every change'
 __zkflock_option -l names -d 'The names of locks alone'
+__zkflock_option -l held -d 'Only the locks that are held'
 __zkflock_option -l revoke -d 'Ask the holder of LOCK to end'
 __zkflock_option -l break -d 'Take LOCK away from its holder at once'
 __zkflock_option -l yes -d 'Do not ask whether to do so'
@@ -137,9 +138,12 @@ __zkflock_option -l remove -d 'Delete a LOCK that nobody uses'
 __zkflock_option -s n -l nb -l nonblock -l nonblocking \
     -d 'Give up at once if the lock is not free'
 __zkflock_option -s w -l wait -l timeout -x -d 'Give up after waiting this long for others'
+__zkflock_option -l deadline -x -d 'Give up, or end COMMAND, so long after the start'
 __zkflock_option -s E -l conflict-exit-code -x -d 'Exit status when giving up'
 
+__zkflock_option -l max-runtime -x -d 'End COMMAND if it runs longer than this'
 __zkflock_option -l once-per -x -d 'Run only if the last success began longer ago than this'
+__zkflock_option -l now -d 'Run now even so, and count as a run'
 __zkflock_option -l skip-exit-code -x -d 'Exit status when it is not run'
 __zkflock_option -l tree -d 'Give the lock back when all that COMMAND started has ended'
 __zkflock_option -s o -l close -d 'What COMMAND leaves behind is not under the lock'

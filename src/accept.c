@@ -27,7 +27,19 @@ static void leave_because_permits(struct lock *lock)
     else
         leave_because(lock, EXITCODE_CONFIG,
                       "%s has %d permits, not %d: all have to ask for the same number",
-                      lock->terms.above, lock->record.permits, lock->terms.permits);
+                      lock->above_path, lock->record.permits, lock->terms.permits);
+}
+
+/* Those who take permits there would wait for the command of whoever holds this. */
+static bool is_free_of_semaphore(struct lock *lock, bool is_part, const char *path,
+                                 const char *semaphore)
+{
+    if (!is_part)
+        return true;
+    lock_unmake(lock);
+    leave_because(lock, EXITCODE_CONFIG, "%s is a part of the semaphore %s; choose another LOCK",
+                  path, semaphore);
+    return false;
 }
 
 bool accept_above(struct lock *lock)
@@ -36,23 +48,27 @@ bool accept_above(struct lock *lock)
     bool is_taken =
         lock->above.contenders > 0 || lock->above.is_lock || lock->above.is_kazoo_semaphore;
 
-    if (!lock->terms.above || (lock->above.read && !is_taken))
+    if (lock->terms.above == LOCK_ABOVE_NO_SEMAPHORE)
+        return is_free_of_semaphore(lock, lock->above.is_semaphore, lock->path, lock->above_path);
+    if (!is_free_of_semaphore(lock, lock->above.is_part, lock->above_path, lock->outer_path))
+        return false;
+    if (lock->terms.above == LOCK_ABOVE_ANY || (lock->above.read && !is_taken))
         return true;
     lock_unmake(lock);
     if (!lock->above.read)
-        leave_because_rc(lock, rc, "read", lock->terms.above);
+        leave_because_rc(lock, rc, "read", lock->above_path);
     else if (lock->above.is_kazoo_semaphore)
-        leave_because_kazoo(lock, lock->terms.above);
+        leave_because_kazoo(lock, lock->above_path);
     else if (lock->above.contenders > 0)
         leave_because(lock, EXITCODE_CONFIG,
                       "%s is in use as a lock without --permits; leave that out, or choose another "
                       "LOCK",
-                      lock->terms.above);
+                      lock->above_path);
     else
         leave_because(lock, EXITCODE_CONFIG,
                       "%s is a lock without permits; leave out --permits, or choose another LOCK, "
                       "or take that one away with --remove",
-                      lock->terms.above);
+                      lock->above_path);
     return false;
 }
 
@@ -90,6 +106,7 @@ static void note_list(struct above *above, const struct session_event *event)
     if (event->rc != ZOK)
         return;
     above->contenders = recipe_contenders(event->children, event->children_len);
+    above->is_semaphore = recipe_is_semaphore(event->children, event->children_len);
     above->is_kazoo_semaphore = recipe_is_kazoo_semaphore(event->children, event->children_len);
 }
 
@@ -125,10 +142,13 @@ static void note_data(struct above *above, const struct session_event *event)
 
 void accept_note_above(struct lock *lock, const struct session_event *event)
 {
-    if (event->tag == TAG_ABOVE)
+    if (event->tag == TAG_OUTER)
+        lock->above.is_part =
+            event->rc == ZOK && recipe_is_semaphore(event->children, event->children_len);
+    else if (event->tag == TAG_ABOVE)
         note_list(&lock->above, event);
-    else
-        note_data(&lock->above, event);
+    else if (lock->terms.above == LOCK_ABOVE_NO_LOCK)
+        note_data(&lock->above, event); /* else what left there is no business of this lock */
     /* The data is read last.  No such znode: the step goes on with making it, and reads again. */
     lock->above.read = event->tag == TAG_ABOVE_DATA && (event->rc == ZOK || event->rc == ZNONODE) &&
                        (lock->rc[TAG_ABOVE] == ZOK || lock->rc[TAG_ABOVE] == ZNONODE);

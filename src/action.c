@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "clock.h"
 #include "exitcode.h"
 #include "options.h"
 #include "xalloc.h"
@@ -52,12 +53,7 @@ static const char no_holder[] = "nothing is run under the lock";
 static const char no_command[] = "there is no command";
 static const char no_server[] = "it asks no server";
 
-/* Every option but those that ask for an action, and -c, -F, -h and -V. */
-static const struct {
-    int option;
-    int actions;     /* on which it has an effect */
-    const char *why; /* it has none on the others, as a sentence; NULL: nothing else can be meant */
-} effects[] = {
+const struct action_effect action_effects[] = {
     {'e', TAKES, no_holder},
     {'s', TAKES, no_holder},
     {'x', TAKES, no_holder},
@@ -70,12 +66,16 @@ static const struct {
     {OPT_JSON, LIST, NULL},
     {OPT_WATCH, LIST, NULL},
     {OPT_NAMES, LIST, NULL},
+    {OPT_HELD, LIST, NULL},
     {OPT_YES, REVOKE | BREAK, NULL},
     {'n', WAITS, no_wait},
     {'w', WAITS, no_wait},
     {'E', TAKES, no_command},
     {OPT_ONCE_PER, RUN | SHOW, "there is no command whose success could be noted"},
+    {OPT_NOW, RUN, "nothing is run"},
     {OPT_SKIP_EXIT_CODE, RUN | SHOW, no_command},
+    {OPT_DEADLINE, RUN | SHOW, no_command},
+    {OPT_MAX_RUNTIME, RUN | SHOW, no_command},
     {OPT_TREE, RUN | SHOW, no_command},
     {'o', RUN | SHOW, no_command},
     {OPT_HOOK, TAKES, no_holder},
@@ -95,6 +95,7 @@ static const struct {
     {'q', ALL, NULL},
     {OPT_LOG_FORMAT, ALL, NULL},
     {OPT_LOG_SYSLOG, ALL, NULL},
+    {0, 0, NULL},
 };
 
 /* "--hold and --unlock", to be freed. */
@@ -109,13 +110,13 @@ static char *list_of(int actions)
     return list;
 }
 
-static void refuse(const struct options *options, size_t row)
+static void refuse(const struct options *options, const struct action_effect *effect)
 {
-    char *option = options_name(effects[row].option);
-    char *actions = effects[row].why ? NULL : list_of(effects[row].actions);
+    char *option = options_name(effect->option);
+    char *actions = effect->why ? NULL : list_of(effect->actions);
 
     if (!actions)
-        log_error("%s does not go with %s: %s", option, action_name(options), effects[row].why);
+        log_error("%s does not go with %s: %s", option, action_name(options), effect->why);
     else if (options->action == ACTION_RUN)
         log_error("%s goes with %s alone", option, actions);
     else
@@ -125,12 +126,17 @@ static void refuse(const struct options *options, size_t row)
     free(option);
 }
 
+bool action_takes_lock(const struct options *options)
+{
+    return TAKES & 1 << options->action;
+}
+
 int action_check(const struct options *options)
 {
-    for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++) {
-        if (!options->typed[effects[i].option] || effects[i].actions & 1 << options->action)
+    for (const struct action_effect *effect = action_effects; effect->option; effect++) {
+        if (!options->typed[effect->option] || effect->actions & 1 << options->action)
             continue;
-        refuse(options, i);
+        refuse(options, effect);
         return EXITCODE_USAGE;
     }
     if (options->action == ACTION_HOLD && options->hold_export && !options->hold_for) {
@@ -138,31 +144,15 @@ int action_check(const struct options *options)
                   "zkflock; in a script --for $$");
         return EXITCODE_USAGE;
     }
-    if (options->names_only && (options->json || options->watch)) {
-        log_error("--names does not go with %s", options->json ? "--json" : "--watch");
-        return EXITCODE_USAGE;
-    }
     return 0;
 }
 
-int action_settle(struct options *options)
+void action_settle(struct options *options)
 {
     if (options->action != ACTION_HOLD)
-        return 0;
-    /* What a config file says is meant for commands. */
+        return;
     options->tree = false;
-    if (options->conflict_status == 0) {
-        if (options->typed['E']) {
-            log_error("-E 0 does not go with --hold: 0 means that the lock is held");
-            return EXITCODE_USAGE;
-        }
+    options->deadline = options->max_runtime = CLOCK_NEVER;
+    if (options->conflict_status == 0)
         options->conflict_status = EXITCODE_BUSY;
-    }
-    /* A config file may ask for it, and to run every time is not what that means. */
-    if (options->once_per) {
-        log_error("--once-per does not go with --hold: there is no command whose success could be "
-                  "noted");
-        return EXITCODE_USAGE;
-    }
-    return 0;
 }

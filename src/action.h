@@ -20,6 +20,18 @@ enum action {
     ACTION_SHOW_CONFIG,
 };
 
+struct action_effect {
+    int option;
+    int actions;     /* on which it has an effect, 1 << enum action */
+    const char *why; /* it has none on the others, as a sentence; NULL: nothing else can be meant */
+};
+
+/*
+ * A row for every option but those that ask for an action, and -c, -F, -h and -V; ends with one for
+ * the option 0.  The program goes by it, and the tests of combinations.
+ */
+extern const struct action_effect action_effects[];
+
 /* Takes an action.  Returns the exit status after a message if another one was asked for before. */
 int action_take(struct options *options, enum action action);
 
@@ -33,10 +45,10 @@ const char *action_name(const struct options *options);
  */
 int action_check(const struct options *options);
 
-/*
- * Once all settings are in effect: refuses what does not go with the action wherever it stands, and
- * drops what a config file means for commands alone.  Returns the exit status.
- */
-int action_settle(struct options *options);
+/* Once all settings are in effect: drops what a config file means for commands alone. */
+void action_settle(struct options *options);
+
+/* Whether LOCK is to be taken, and not only looked at or ended. */
+bool action_takes_lock(const struct options *options);
 
 #endif

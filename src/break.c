@@ -177,15 +177,18 @@ static bool deal_with_all(struct visit *visit)
     return true;
 }
 
-/* Who was broken is not counted out. */
+/* Who was broken is not counted out; a semaphore may have room beside all who vanished. */
 static void tell_of_the_lease(const struct visit *visit)
 {
     char span[CLOCK_FORMAT_SIZE];
+    uint32_t vanished = visit->view.vanished;
     bool hit = false;
 
-    for (size_t i = 0; i < visit->len; i++)
+    for (size_t i = 0; i < visit->len; i++) {
         hit |= visit->holders[i].hit;
-    if (hit && visit->view.lease_ms)
+        vanished += visit->holders[i].hit;
+    }
+    if (hit && vanished >= (uint32_t)visit->view.permits && visit->view.lease_ms)
         log_notice("the next one starts in up to %s, when that command is certain to have ended",
                    clock_format(visit->view.lease_ms * CLOCK_MS, span));
 }

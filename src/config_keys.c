@@ -17,6 +17,8 @@ const struct config_key config_keys[] = {
     {"permits", OPT_PERMITS, true, NULL, false},
     {"with", OPT_WITH, true, "no other lock", false},
     {"timeout", 'w', true, "none", false},
+    {"deadline", OPT_DEADLINE, true, "none", false},
+    {"max-runtime", OPT_MAX_RUNTIME, true, "none", false},
     {"reentry", KEY_REENTRY, true, "yes", true},
     {"once-per", OPT_ONCE_PER, true, "none", false},
     {"skip-exit-code", OPT_SKIP_EXIT_CODE, true, "0", true},

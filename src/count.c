@@ -29,10 +29,10 @@ static enum recipe_kind kind_of(const struct lock *lock)
 
 static enum recipe_record record_of(const struct lock *lock)
 {
-    if (lock_is_turn(lock) && lock->record_state == RECORD_NONE)
+    if (lock->record_state == RECORD_NEEDLESS)
         return RECIPE_UNCOUNTED;
     if (lock->counting == COUNTING_WRONG)
-        return RECIPE_NO_RECORD; /* to be written anew */
+        return RECIPE_WRONG;
     if (lock->record_state == RECORD_OURS)
         return lock_counts(lock) ? RECIPE_COUNTED : RECIPE_UNCOUNTED;
     return lock->counting == COUNTING_FORBIDDEN ? RECIPE_FORBIDDEN : RECIPE_NO_RECORD;
@@ -87,7 +87,7 @@ static void settle(struct lock *lock)
     if (lock->above.vanished > 0)
         log_info("%s: a holder may have vanished from a lock that stood there; its command may run "
                  "for %s more",
-                 lock->terms.above, clock_format(lock->settled_at - clock_now(), span));
+                 lock->above_path, clock_format(lock->settled_at - clock_now(), span));
     else
         log_info("%s: %s; its command may run for %s more", lock->path,
                  counted ? "a contender vanished" : "earlier holders are not known",
@@ -111,8 +111,7 @@ void count_distrust(struct lock *lock)
 /* Whether the lease that was asked for is one that the others cannot know of. */
 static bool wants_longer_lease(const struct lock *lock)
 {
-    return lock->record_state == RECORD_NONE && lock->terms.lease > LEASE_DEFAULT &&
-           !lock_is_turn(lock);
+    return lock->record_state == RECORD_NONE && lock->terms.lease > LEASE_DEFAULT;
 }
 
 static void leave_because_lease(struct lock *lock)
@@ -217,7 +216,7 @@ void count_squared_above(struct lock *lock)
     else if (rc == ZNOAUTH)
         log_warning("not permitted to write to %s, so a departure there cannot be counted, and "
                     "every permit waits %" PRId64 " s for it",
-                    lock->terms.above, LEASE_DEFAULT / CLOCK_S);
+                    lock->above_path, LEASE_DEFAULT / CLOCK_S);
     if (rc == ZOK && lock->squaring > 0) {
         lock->above.vanished -= lock->squaring;
         lock->above.version = (int32_t)((uint32_t)lock->above.version + lock->squaring);

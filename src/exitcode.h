@@ -6,7 +6,7 @@
 #define ZKFLOCK_EXITCODE_H
 
 #define EXITCODES(X)                                                                               \
-    X(EXITCODE_BUSY, 1, "busy: -n was given, or the time of -w ran out (see -E)")                  \
+    X(EXITCODE_BUSY, 1, "busy: -n was given, or the time of -w or --deadline ran out (see -E)")    \
     X(EXITCODE_USAGE, 64, "wrong usage")                                                           \
     X(EXITCODE_UNREACHABLE, 69, "no server of the ensemble reachable")                             \
     X(EXITCODE_INTERNAL, 70, "internal fault")                                                     \
@@ -14,6 +14,7 @@
     X(EXITCODE_LOST, 75, "the lock was lost while the command ran; the command was ended")         \
     X(EXITCODE_NOPERM, 77, "not permitted")                                                        \
     X(EXITCODE_CONFIG, 78, "configuration error")                                                  \
+    X(EXITCODE_TIMEOUT, 124, "--max-runtime or --deadline ran out; the command was ended")         \
     X(EXITCODE_NOEXEC, 126, "command found but not executable")                                    \
     X(EXITCODE_NOTFOUND, 127, "command not found")                                                 \
     X(EXITCODE_SIGNAL, 128, "plus N: ended by signal N, the command or, before it ran, zkflock")

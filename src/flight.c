@@ -78,7 +78,7 @@ static void note_parent(struct lock *lock, const struct session_event *event)
         lock->record = record;
         lock->record_state = RECORD_OURS;
     } else if (event->data_len == 0) {
-        lock->record_state = RECORD_NONE;
+        lock->record_state = lock->terms.turn ? RECORD_NEEDLESS : RECORD_NONE;
         lock->record = (struct record){.lease_ms = lock_lease_without_record(lock)};
     } else {
         lock->record_state = RECORD_FOREIGN;
@@ -110,6 +110,7 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
         if (event->rc == ZOK)
             note_children(lock, event);
         break;
+    case TAG_OUTER:
     case TAG_ABOVE:
     case TAG_ABOVE_DATA:
         accept_note_above(lock, event);

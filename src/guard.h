@@ -15,10 +15,10 @@
  *     guard_kill()        the lock is lost: end the command; GUARD_EMPTY follows
  *     guard_dismiss()     the lock is given back: the guard leaves, and kills nothing
  *
- * The guard acts on its own: when the lease ends without an extension, and when the keeper dies
- * (the link closes), it ends the command and all its descendants; a dead keeper's place in the
- * queue it then gives back.  When the guard dies, its descendants become the keeper's; a guard that
- * is stopped shows in missing answers.
+ * The guard acts on its own: when the lease ends without an extension, when the command's time is
+ * up, and when the keeper dies (the link closes), it ends the command and all its descendants; a
+ * dead keeper's place in the queue it then gives back.  When the guard dies, its descendants become
+ * the keeper's; a guard that is stopped shows in missing answers.
  */
 #ifndef ZKFLOCK_GUARD_H
 #define ZKFLOCK_GUARD_H
@@ -63,14 +63,18 @@ enum guard_order {
 
 /* From the guard. */
 enum guard_report {
+    GUARD_FORKED,      /* number: the command's pid; nothing is executed before this is told */
     GUARD_STARTED,     /* the command is executed, and in the caller's process group */
     GUARD_NOT_STARTED, /* number: errno */
     GUARD_STOPPED,     /* number: the signal that stopped the command */
     GUARD_EXITED,      /* number: the command's wait status; its descendants may live */
     GUARD_EXTENDED,    /* lease_end: the end that the guard keeps now */
     GUARD_LEASE_OVER,  /* the lease ended without an extension; what --on-lost says is done */
-    GUARD_REFUSED,     /* GO came when the lease was as good as over: nothing was started */
+    GUARD_LIMIT_OVER,  /* the command's time is up, and it is being ended; GUARD_EMPTY follows */
+    GUARD_REFUSED,     /* GO came when the lease was as good as over, or, number not 0, after
+                          late_at: nothing was started */
     GUARD_CHILDLESS,   /* where the whole tree counts: nothing that the command started is left */
+    GUARD_SIGNALLED,   /* what is to end has got the first signal; GUARD_EMPTY follows */
     GUARD_EMPTY,       /* after an end: nothing is left, since when; number: KILL had to be used */
 };
 
@@ -83,6 +87,8 @@ struct guard_message {
     int64_t lease_end;            /* GO, EXTEND, and all reports: see clock.h */
     int64_t when;                 /* all reports: when it was told; see clock.h */
     struct lease lease;           /* GO */
+    int64_t late_at;              /* GO: when the command is ended if it still runs; see clock.h */
+    int64_t max_runtime;          /* GO: for how long it may run, ns; CLOCK_NEVER */
     int64_t token;                /* GO */
     uint64_t started;             /* KEEP */
     char held[REENTRY_NAME_SIZE]; /* GO: to be added to ZKFLOCK_HELD, or empty */
@@ -97,9 +103,12 @@ struct guard {
 /* Forks the guard.  All signals have to be blocked.  Returns 0, or -1 with errno. */
 int guard_start(struct guard *guard, const struct guard_mandate *mandate);
 
-/* Orders.  A guard that is dead is not an error here: its end is told by SIGCHLD. */
-void guard_go(const struct guard *guard, int64_t lease_end, const struct lease *lease,
-              int64_t token, const char *node, const char *held);
+/*
+ * Orders.  A guard that is dead is not an error here: its end is told by SIGCHLD.  With GO come
+ * lease_end, lease, late_at, max_runtime and token of terms; the rest of terms is filled in.
+ */
+void guard_go(const struct guard *guard, const struct guard_message *terms, const char *node,
+              const char *held);
 void guard_share(const struct guard *guard, int fd);
 void guard_extend(const struct guard *guard, int64_t lease_end);
 /* group_has_it: the caller's process group has got it already, from the terminal. */

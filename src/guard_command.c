@@ -85,6 +85,8 @@ static int spawn(struct guard_state *guard)
 
     int error = guard->pid < 0 ? errno : 0;
 
+    if (!error)
+        guard_tell(guard, GUARD_FORKED, guard->pid);
     setsid();
     close(leaving[0]);
     close(leaving[1]);
@@ -121,13 +123,14 @@ void guard_start_command(struct guard_state *guard, const struct guard_message *
 
     guard->lease_end = go->lease_end;
     guard->lease = go->lease;
-    /* The keeper may have been stopped between its proof and this message. */
-    if (clock_now() >= guard_first_signal_time(guard)) {
+    guard->limit_at = clock_earlier(clock_add(clock_now(), go->max_runtime), go->late_at);
+    /* The keeper may have been stopped between its proof and this message, or this process. */
+    if (clock_now() >= clock_earlier(guard_first_signal_time(guard), go->late_at)) {
         guard->state = ENDED;
-        guard_tell(guard, GUARD_REFUSED, 0);
+        guard_tell(guard, GUARD_REFUSED, clock_now() < guard_first_signal_time(guard));
         return;
     }
-    guard_set_timer(guard, guard_first_signal_time(guard));
+    guard_watch(guard);
     guard->state = RUNNING;
     if (guard->mandate->caller_fd >= 0) {
         guard->caller_fd = guard->mandate->caller_fd;

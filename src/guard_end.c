@@ -9,7 +9,7 @@
 #include "guard_state.h"
 #include "tree.h"
 
-/* From one look to the next at a script under --on-lost term, and at what it has started. */
+/* From one look to the next at a script, or at others that use the lock, while they are ended. */
 #define LOOK_AGAIN (500 * CLOCK_MS)
 
 bool guard_tree_has_ended(const struct guard_state *guard)
@@ -51,7 +51,7 @@ void guard_kill_tree(struct guard_state *guard)
     int64_t pause = tree_kill_pause(&guard->kill_round);
 
     guard->state = KILLING;
-    if (tree_kill(&guard->pid))
+    if (tree_kill(&guard->pid, NULL))
         guard_tree_is_empty(guard);
     else
         guard_set_timer(guard, clock_now() + pause);
@@ -63,25 +63,39 @@ static int64_t next_look(const struct guard_state *guard)
     return guard->mandate->caller || guard->used ? clock_now() + LOOK_AGAIN : CLOCK_NEVER;
 }
 
+/* Under LEASE_KILL until KILL is due, else until the command's time is up. */
+static void watch_end(const struct guard_state *guard)
+{
+    int64_t due = guard->how == LEASE_KILL ? guard->kill_at : guard->limit_at;
+
+    guard_set_timer(guard, guard->state == LOST ? due : clock_earlier(next_look(guard), due));
+}
+
 void guard_end_tree(struct guard_state *guard, enum lease_on_lost how)
 {
-    int64_t kill_at = clock_earlier(guard_kill_time(guard), clock_now() + guard->lease.grace);
-
+    guard->kill_at = clock_now() + guard->lease.grace;
+    if (guard_is_guarding(guard)) /* else there is no lease that the grace would have to fit into */
+        guard->kill_at = clock_earlier(guard->kill_at, guard_kill_time(guard));
     guard->how = how;
     guard->state = how == LEASE_WARN ? LOST : ENDING;
-    guard_set_timer(guard, how == LEASE_KILL   ? kill_at
-                           : how == LEASE_TERM ? next_look(guard)
-                                               : CLOCK_NEVER);
+    watch_end(guard);
     if (how == LEASE_WARN)
         return;
     tree_signal(guard->mandate->signal, guard->pid);
     tree_signal(SIGCONT, guard->pid); /* what is stopped would not hear it */
+    guard_tell(guard, GUARD_SIGNALLED, 0);
 }
 
 void guard_lease_over(struct guard_state *guard)
 {
     guard_tell(guard, GUARD_LEASE_OVER, 0);
     guard_end_tree(guard, guard->mandate->on_lost);
+}
+
+/* Whether the lock is lost and the command may go on without it until its time is up. */
+static bool is_spared(const struct guard_state *guard)
+{
+    return guard->state == LOST || (guard->state == ENDING && guard->how == LEASE_TERM);
 }
 
 void guard_timer_due(struct guard_state *guard)
@@ -92,11 +106,14 @@ void guard_timer_due(struct guard_state *guard)
         return;
     if (guard_is_guarding(guard) && clock_now() >= guard_first_signal_time(guard)) {
         guard_lease_over(guard);
-    } else if (guard->state == ENDING && guard->how == LEASE_TERM) {
-        if (guard_tree_has_ended(guard))
-            guard_tree_is_empty(guard);
-        else
-            guard_set_timer(guard, next_look(guard));
+    } else if ((guard_is_guarding(guard) || is_spared(guard)) && clock_now() >= guard->limit_at) {
+        guard_tell(guard, GUARD_LIMIT_OVER, 0);
+        guard_end_tree(guard, LEASE_KILL);
+    } else if (guard->state == ENDING && guard_tree_has_ended(guard)) {
+        guard_tree_is_empty(guard);
+    } else if (guard->state == ENDING &&
+               (guard->how == LEASE_TERM || clock_now() < guard->kill_at)) {
+        watch_end(guard);
     } else if (guard->state == ENDING || guard->state == KILLING) {
         guard_kill_tree(guard);
     }

@@ -77,12 +77,12 @@ void guard_share(const struct guard *guard, int fd)
     (void)sent; /* as in order() */
 }
 
-void guard_go(const struct guard *guard, int64_t lease_end, const struct lease *lease,
-              int64_t token, const char *node, const char *held)
+void guard_go(const struct guard *guard, const struct guard_message *terms, const char *node,
+              const char *held)
 {
-    struct guard_message message = {
-        .type = GUARD_GO, .lease_end = lease_end, .lease = *lease, .token = token};
+    struct guard_message message = *terms;
 
+    message.type = GUARD_GO;
     strncpy(message.node, node, sizeof(message.node) - 1);
     strncpy(message.held, held, sizeof(message.held) - 1);
     order(guard, &message, sizeof(message));

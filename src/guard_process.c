@@ -56,6 +56,11 @@ int64_t guard_first_signal_time(const struct guard_state *guard)
     return guard_kill_time(guard) - guard->lease.grace;
 }
 
+void guard_watch(const struct guard_state *guard)
+{
+    guard_set_timer(guard, clock_earlier(guard_first_signal_time(guard), guard->limit_at));
+}
+
 _Noreturn void guard_settle(const struct guard_state *guard)
 {
     const struct guard_mandate *mandate = guard->mandate;
@@ -146,7 +151,7 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
     case GUARD_EXTEND:
         if (guard_is_guarding(guard) && order->lease_end > guard->lease_end) {
             guard->lease_end = order->lease_end;
-            guard_set_timer(guard, guard_first_signal_time(guard));
+            guard_watch(guard);
             guard_tell(guard, GUARD_EXTENDED, 0);
         }
         break;
@@ -170,7 +175,7 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
             tree_add_user(&(struct procid){.pid = order->number, .started = order->started});
         if (guard->state == EXITED) {
             guard->state = LINGERING;
-            guard_set_timer(guard, guard_first_signal_time(guard));
+            guard_watch(guard);
         }
         break;
     case GUARD_UNUSED:

@@ -6,6 +6,8 @@
  *   RUNNING  -> EXITED     the command ended by itself            [guard_reap]
  *            -> ENDING     the lease's first signal is due, or KILL     [guard_end_tree]
  *            -> LOST       the same under --on-lost warn: the command goes on
+ *            -> ENDING     the command's time is up, in LOST, LINGERING and, under --on-lost term,
+ *                          ENDING too                             [guard_timer_due]
  *            -> KILLING    the keeper died                        [link_closed]
  *   RUNNING  -> EXITED     RELEASE, or the end of the caller, where the lock is held for one
  *   LOST     -> EXITED     the command ended by itself
@@ -13,13 +15,14 @@
  *                          started may be left; as RUNNING, but for the command itself
  *   LINGERING -> EXITED    nothing is left, and nobody else uses the lock; or UNUSED: nobody else
  *                          uses it, and it is about to be given back
- *   ENDING   -> KILLING    the grace is over; never under --on-lost term
+ *   ENDING   -> KILLING    the grace is over; under --on-lost term that of the limit alone
  *   ENDING, KILLING -> ENDED    waitpid() says ECHILD: nothing is left
  *   READY, EXITED, ENDED -> gone   DISMISS; what the command left behind lives on
  *                        -> gone   the keeper died: its place is given back  [guard_settle]
  *   EXITED   -> KILLING    the keeper died, and the command by KILL: both were hit by one pattern
  *
- * What holds: in RUNNING the timer is set to the first signal's time; what has been left is never
+ * What holds: in RUNNING the timer is set to the first signal's time or to the end of the command's
+ * time, whichever is earlier, see guard_watch(); what has been left is never
  * RUNNING again, whatever the keeper says; the process group is the guard's own, so that what a
  * terminal sends to the command's group does not reach it, and from RUNNING on the session, too,
  * see spawn(); it writes nothing and allocates nothing while the command runs, except to list
@@ -50,10 +53,12 @@ struct guard_state {
     pid_t stopped; /* what was stopped on behalf of the terminal, as kill(2) takes it; 0: nothing */
     int64_t lease_end;
     struct lease lease;
+    int64_t limit_at;        /* the end of the command's time */
     int exit_status;         /* the command's wait status */
     bool exit_untold;        /* to be reported, after what it means for the tree */
     bool used;               /* a zkflock inside the command was let in */
     enum lease_on_lost how;  /* ENDING */
+    int64_t kill_at;         /* ENDING, unless how is LEASE_TERM: when KILL is due */
     unsigned int kill_round; /* above 0: KILL was used */
 };
 
@@ -63,6 +68,9 @@ void guard_tell(const struct guard_state *guard, enum guard_report type, int num
 
 /* Absolute and of CLOCK_BOOTTIME: poll's own timeout would not count a suspend. */
 void guard_set_timer(const struct guard_state *guard, int64_t when);
+
+/* Sets the timer for what a command may not outlive: its lease, and its own time. */
+void guard_watch(const struct guard_state *guard);
 
 /* When to send KILL, and the first signal. */
 int64_t guard_kill_time(const struct guard_state *guard);

@@ -30,11 +30,12 @@
 
 static const char *const event_names[] = {
     [HOOK_WAITING] = "waiting", [HOOK_ACQUIRED] = "acquired", [HOOK_RELEASED] = "released",
-    [HOOK_LOST] = "lost",       [HOOK_SKIPPED] = "skipped",
+    [HOOK_LOST] = "lost",       [HOOK_SKIPPED] = "skipped",   [HOOK_BUSY] = "busy",
 };
 
 struct message {
     int32_t event;
+    int32_t status;             /* RELEASED */
     int64_t token;              /* ACQUIRED */
     char node[GUARD_NODE_SIZE]; /* ACQUIRED */
 };
@@ -134,6 +135,14 @@ static void export_holder(const struct message *message)
     setenv("ZKFLOCK_TOKEN", token, 1);
 }
 
+static void export_status(const struct message *message)
+{
+    char status[12];
+
+    snprintf(status, sizeof(status), "%" PRId32, message->status);
+    setenv("ZKFLOCK_STATUS", status, 1);
+}
+
 /* Stdin is empty, stdout and stderr are the caller's, and nothing else is there but the link. */
 static void arrange_descriptors(int link)
 {
@@ -157,10 +166,13 @@ static _Noreturn void runner_process(struct hook *hook, int link, const char *lo
     /* Those of a zkflock around this one are not this lock's. */
     unsetenv("ZKFLOCK_NODE");
     unsetenv("ZKFLOCK_TOKEN");
+    unsetenv("ZKFLOCK_STATUS");
     setenv("ZKFLOCK_LOCK", lock_path, 1);
     while (recv(RUNNER_LINK, &message, sizeof(message), 0) == sizeof(message)) {
         if (message.event == HOOK_ACQUIRED)
             export_holder(&message);
+        else if (message.event == HOOK_RELEASED)
+            export_status(&message);
         *hook->event_word = (char *)event_names[message.event];
         run(hook);
     }
@@ -217,9 +229,15 @@ void hook_tell(struct hook *hook, enum hook_event event)
 {
     const struct message message = {.event = (int32_t)event};
 
-    if (event == HOOK_RELEASED && (!was_told(hook, HOOK_ACQUIRED) || was_told(hook, HOOK_LOST)))
-        return;
     tell(hook, &message);
+}
+
+void hook_tell_released(struct hook *hook, int status)
+{
+    const struct message message = {.event = HOOK_RELEASED, .status = status};
+
+    if (was_told(hook, HOOK_ACQUIRED) && !was_told(hook, HOOK_LOST))
+        tell(hook, &message);
 }
 
 void hook_tell_acquired(struct hook *hook, const char *node, int64_t token)

@@ -31,6 +31,7 @@ enum hook_event {
     HOOK_RELEASED, /* the lock that was acquired is given back */
     HOOK_LOST,     /* instead: it was lost */
     HOOK_SKIPPED,  /* the command need not run */
+    HOOK_BUSY,     /* the wait was given up */
 };
 
 struct hook {
@@ -56,14 +57,17 @@ enum exitcode hook_find(struct hook *hook, const char *text);
  */
 int hook_start(struct hook *hook, const struct command *command, const char *lock_path);
 
-/*
- * Each event is told once, however often this is called; HOOK_RELEASED only of a lock that was
- * acquired and not lost.
- */
+/* Each event is told once, however often this is called. */
 void hook_tell(struct hook *hook, enum hook_event event);
 
 /* HOOK_ACQUIRED, and by which znode and token: what hooks find in their environment from now on. */
 void hook_tell_acquired(struct hook *hook, const char *node, int64_t token);
+
+/*
+ * HOOK_RELEASED, and the status of the run, for that hook's environment; only of a lock that was
+ * acquired and not lost.
+ */
+void hook_tell_released(struct hook *hook, int status);
 
 /* Waits for the runner, in bounded time. */
 void hook_end(struct hook *hook);

@@ -52,6 +52,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
     keeper->front = front;
     keeper->hold = command->hold;
     keeper->begun_at = keeper->started_at = clock_now();
+    keeper->late_at = clock_add(keeper->begun_at, options->deadline);
     keeper->tries_left = options->retries;
     keeper->items = plan_new(options, &keeper->items_len);
     keeper->legacy = legacy_new();
@@ -87,12 +88,15 @@ struct keeper *keeper_start(const struct options *options, const struct command 
 
 static void reap_guard(struct keeper *keeper)
 {
+    int status;
     pid_t pid;
 
     /* Others are orphans that a dead guard left to us, and the hook runner, if it was killed. */
-    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        tree_note_status(&keeper->child, pid, status);
         if (pid == keeper->guard.pid)
             keeper->guard_dead = true;
+    }
 }
 
 static void take_signal(struct keeper *keeper, const struct signals_received *received)
@@ -148,6 +152,10 @@ void keeper_hear_front(struct keeper *keeper)
 static void take_report(struct keeper *keeper, const struct guard_message *report)
 {
     switch ((enum guard_report)report->type) {
+    case GUARD_FORKED:
+        keeper->child.pid = report->number;
+        keeper->go_at = report->when;
+        break;
     case GUARD_STARTED:
         keeper->started = true;
         break;
@@ -170,13 +178,23 @@ static void take_report(struct keeper *keeper, const struct guard_message *repor
         keeper->lease_over = true;
         keeper->guarded_until = report->lease_end;
         break;
+    case GUARD_LIMIT_OVER:
+        keeper->limit_over = true;
+        keeper->limit_over_at = report->when;
+        keeper->guarded_until = report->lease_end;
+        break;
     case GUARD_REFUSED:
-        keeper->lease_over = keeper->refused = keeper->tree_empty = true;
+        keeper->lease_over = report->number == 0;
+        keeper->limit_over = report->number != 0;
+        keeper->refused = keeper->tree_empty = true;
         keeper->guarded_until = report->lease_end;
         keeper->empty_at = report->when;
         break;
     case GUARD_CHILDLESS:
         keeper->childless = true;
+        break;
+    case GUARD_SIGNALLED:
+        keeper->signalled = true;
         break;
     case GUARD_EMPTY:
         keeper->tree_empty = true;
@@ -372,7 +390,7 @@ int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
         leave_queue(keeper);
     *times = times_of(keeper);
     if (is_given_back(keeper))
-        hook_tell(keeper->hook, HOOK_RELEASED);
+        hook_tell_released(keeper->hook, status);
     front_forsake(keeper->front);
     guard_dismiss(&keeper->guard);
     if (keeper->reentry)

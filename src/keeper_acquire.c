@@ -6,30 +6,55 @@
 #include "contact.h"
 #include "log.h"
 #include "plan.h"
+#include "xalloc.h"
 
-/* How long to wait for word on who is ahead, when giving up. */
-#define LOOK_PATIENCE CLOCK_S
+bool keeper_is_late(const struct keeper *keeper)
+{
+    return clock_now() >= keeper->late_at;
+}
+
+bool keeper_too_late(struct keeper *keeper, bool fault, const char *why)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    char *text = xasprintf("%s was not taken within --deadline %s: %s", keeper->options->lock,
+                           clock_format(keeper->options->deadline, span), why);
+
+    keeper_tell_busy(keeper, fault, text);
+    free(text);
+    return keeper_stop(keeper, keeper->options->conflict_status);
+}
+
+int64_t keeper_patience(const struct keeper *keeper)
+{
+    return clock_earlier(keeper->options->connect_timeout, keeper->late_at - keeper->started_at);
+}
 
 static bool busy(struct keeper *keeper)
 {
     const char *name = lockset_current_item(keeper->locks)->lock;
     char queue[CONTENDER_WHO_SIZE + 128];
     char span[CLOCK_FORMAT_SIZE];
+    const struct options *options = keeper->options;
+    int64_t waited = keeper_is_late(keeper) ? options->deadline : options->wait;
+    char *text;
 
     keeper_describe_queue(keeper, queue, sizeof(queue));
-    if (keeper->options->wait == 0)
-        log_notice("%s is busy: %s", name, queue);
+    if (options->wait == 0)
+        text = xasprintf("%s is busy: %s", name, queue);
     else
-        log_notice("%s is still busy after %s: %s", name, clock_format(keeper->options->wait, span),
-                   queue);
+        text = xasprintf("%s is still busy after %s: %s", name, clock_format(waited, span), queue);
+    keeper_tell_busy(keeper, false, text);
+    free(text);
     return keeper_stop(keeper, keeper->options->conflict_status);
 }
 
 static int64_t answer_due(const struct keeper *keeper, int64_t joining_since)
 {
-    return contact_deadline(keeper->session, keeper->options->connect_timeout,
-                            lockset_phase(keeper->locks) == LOCK_JOINING ? joining_since
-                                                                         : CLOCK_NEVER);
+    bool joining = lockset_phase(keeper->locks) == LOCK_JOINING;
+
+    return clock_earlier(contact_deadline(keeper->session, keeper->options->connect_timeout,
+                                          joining ? joining_since : CLOCK_NEVER),
+                         joining ? keeper->late_at : CLOCK_NEVER);
 }
 
 static bool out_of_contact(struct keeper *keeper)
@@ -82,8 +107,8 @@ static bool held_for_caller(struct keeper *keeper)
             log_error(
                 "%s is held for process %d, which this one is part of, and would be waited for "
                 "in vain; take its environment there, "
-                "eval \"$(zkflock --hold --for $$ --export LOCK)\", to use the lock in here, or "
-                "--unlock it first",
+                "eval \"$(zkflock --hold --for $$ --export LOCK || echo exit 1)\", to use the lock "
+                "in here, or --unlock it first",
                 lock->path, (int)caller);
         keeper_stop(keeper, EXITCODE_USAGE);
         return true;
@@ -131,7 +156,8 @@ static bool is_kept_waiting(const struct keeper *keeper)
 
 static bool await_lock(struct keeper *keeper)
 {
-    int64_t give_up_at = clock_add(keeper->started_at, keeper->options->wait);
+    int64_t give_up_at =
+        clock_earlier(clock_add(keeper->started_at, keeper->options->wait), keeper->late_at);
     int64_t joining_since = clock_now();
     bool waiting = false;
 
@@ -157,16 +183,18 @@ static bool await_lock(struct keeper *keeper)
             log_error("%s", why);
             return keeper_stop(keeper, (int)status);
         }
-        if (now >= deadline) {
+        if (now >= deadline && phase == LOCK_JOINING && keeper_is_late(keeper))
+            return keeper_too_late(keeper, true,
+                                   "no answer from the ensemble while joining the queue");
+        if (now >= deadline)
             return out_of_contact(keeper);
-        }
         /* The limit is on waiting for others; who vanished is waited for all the same. */
         if (phase == LOCK_WAITING) {
             if (!waiting && !only_asks(keeper->options) && held_for_caller(keeper))
                 return false;
             waiting = true;
             if (now >= give_up_at) {
-                int64_t patience_ends = clock_add(give_up_at, LOOK_PATIENCE);
+                int64_t patience_ends = clock_add(give_up_at, OUTLOOK_PATIENCE);
 
                 if ((keeper_knows_queue(keeper) && !keeper_permits_left(keeper)) ||
                     now >= patience_ends)

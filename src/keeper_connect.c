@@ -38,8 +38,8 @@ static bool resolve(struct keeper *keeper, int64_t deadline)
 
 static bool unreachable(struct keeper *keeper)
 {
-    char *why = contact_unreachable(keeper->session, keeper->options->servers,
-                                    keeper->options->connect_timeout);
+    char *why =
+        contact_unreachable(keeper->session, keeper->options->servers, keeper_patience(keeper));
 
     if (contact_unreachable_status(keeper->session) == EXITCODE_UNREACHABLE) {
         keeper_unreachable(keeper, "%s", why);
@@ -53,8 +53,8 @@ static bool unreachable(struct keeper *keeper)
 
 static void tell_of_silence(const struct keeper *keeper)
 {
-    char *silence = contact_silence(keeper->session, keeper->options->servers,
-                                    keeper->options->connect_timeout);
+    char *silence =
+        contact_silence(keeper->session, keeper->options->servers, keeper_patience(keeper));
 
     log_notice("%s", silence);
     free(silence);
@@ -62,7 +62,7 @@ static void tell_of_silence(const struct keeper *keeper)
 
 bool keeper_connect(struct keeper *keeper)
 {
-    int64_t deadline = clock_add(keeper->started_at, keeper->options->connect_timeout);
+    int64_t deadline = keeper->started_at + keeper_patience(keeper);
     int64_t news_at = keeper->started_at + SILENCE_BEFORE_NEWS;
 
     if (!resolve(keeper, deadline) || !keeper_enter(keeper, deadline))

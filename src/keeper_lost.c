@@ -1,5 +1,5 @@
 /*
- * What is said of a lock that was lost while the command ran.
+ * What is said of a lock that was lost while the command ran, and of a command that was ended.
  *
  * What counts is the last proof that reached the guard in time.  A later one may have been answered
  * by the time of the message: contact is back at once where it was zkflock that stood still.
@@ -67,20 +67,28 @@ static void say_standstill(const struct keeper *keeper, char *text, size_t size)
              clock_format(keeper->delayed_for, span), clock_format(keeper->lease.length, lease));
 }
 
-static void say_what_was_done(const struct keeper *keeper, char *text, size_t size)
+/* Who was to be ended, to be freed: the command may have ended by itself before. */
+static char *who_ran(const struct keeper *keeper)
 {
-    const char *command = keeper->command->argv[0];
+    return xasprintf("%s%s", keeper->exited ? "what was started by " : "",
+                     keeper->command->argv[0]);
+}
+
+static void say_what_was_done(const struct keeper *keeper, const char *who, char *text, size_t size)
+{
     char name[SIGNALS_NAME_SIZE];
     const char *signal = signals_name(keeper->options->signal, name);
 
     if (keeper->refused)
-        snprintf(text, size, "%s was not started", command);
-    else if (keeper->options->on_lost == LEASE_WARN)
-        snprintf(text, size, "%s goes on without it (--on-lost warn)", command);
+        snprintf(text, size, "%s was not started", who);
+    else if (keeper->options->on_lost == LEASE_WARN && !keeper->limit_over && !keeper->tree_empty)
+        snprintf(text, size, "%s goes on without it (--on-lost warn)", who);
+    else if (!keeper->signalled)
+        snprintf(text, size, "%s was killed", who);
     else if (keeper->kill_needed)
-        snprintf(text, size, "%s was sent %s, then killed", command, signal);
+        snprintf(text, size, "%s was sent %s, then killed", who, signal);
     else
-        snprintf(text, size, "%s was ended by %s", command, signal);
+        snprintf(text, size, "%s was ended by %s", who, signal);
 }
 
 void keeper_say_lost(struct keeper *keeper, bool gone)
@@ -90,6 +98,7 @@ void keeper_say_lost(struct keeper *keeper, bool gone)
     const char *why = NULL;
     char story[128];
     char done[256];
+    char *who = who_ran(keeper);
     char *text;
 
     if (gone)
@@ -98,11 +107,33 @@ void keeper_say_lost(struct keeper *keeper, bool gone)
         say_standstill(keeper, story, sizeof(story));
     else
         say_silence(keeper, story, sizeof(story));
-    say_what_was_done(keeper, done, sizeof(done));
+    say_what_was_done(keeper, who, done, sizeof(done));
     text = xasprintf("lost %s: %s; %s", keeper->options->lock, why ? why : story, done);
     keeper_tell_lost(keeper, reason, proof, text);
     free(text);
+    free(who);
     hook_tell(keeper->hook, HOOK_LOST);
+}
+
+void keeper_say_limit(const struct keeper *keeper, bool late)
+{
+    char *who = who_ran(keeper);
+    char limit[CLOCK_FORMAT_SIZE];
+    char done[256];
+
+    say_what_was_done(keeper, keeper->exited ? "it" : who, done, sizeof(done));
+    if (keeper->refused && late)
+        log_error("%s was not started before the end of --deadline %s", who,
+                  clock_format(keeper->options->deadline, limit));
+    else if (keeper->refused)
+        log_error("the guard process does not answer, so %s was not started", who);
+    else if (late)
+        log_error("%s still ran at the end of --deadline %s; %s", who,
+                  clock_format(keeper->options->deadline, limit), done);
+    else
+        log_error("%s ran longer than --max-runtime %s; %s", who,
+                  clock_format(keeper->options->max_runtime, limit), done);
+    free(who);
 }
 
 bool keeper_say_survivor(const struct keeper *keeper, bool lease_over)

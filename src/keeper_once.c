@@ -50,6 +50,8 @@ static bool cannot_tell(struct keeper *keeper)
     const char *why;
     enum exitcode status = failure(keeper, &why);
 
+    if (!why && keeper_is_late(keeper))
+        return keeper_too_late(keeper, true, "no answer from the ensemble on when it last ran");
     if (!why)
         return keeper_unreachable(
             keeper, "no answer from %s for %s on when the last successful run of %s began",
@@ -66,7 +68,8 @@ static bool cannot_tell(struct keeper *keeper)
 
 static bool ask(struct keeper *keeper)
 {
-    int64_t deadline = clock_add(clock_now(), keeper->options->connect_timeout);
+    int64_t deadline =
+        clock_earlier(clock_add(clock_now(), keeper->options->connect_timeout), keeper->late_at);
     int64_t next_proof = first_proof(keeper);
 
     keeper->once = once_new(keeper->session, lockset_tags(keeper->locks), keeper->options->lock,
@@ -109,15 +112,27 @@ static void forget(struct keeper *keeper)
     keeper->once = NULL;
 }
 
+/* --deadline does not end the wait for a holder that vanished, as -w does not. */
+static bool is_in_time(struct keeper *keeper)
+{
+    return !keeper_is_late(keeper) || keeper_too_late(keeper, false, "it was there too late");
+}
+
 bool keeper_is_due(struct keeper *keeper)
 {
+    char ago[CLOCK_FORMAT_SIZE];
     char ahead[CLOCK_FORMAT_SIZE];
     bool due;
 
+    if (!is_in_time(keeper))
+        return false;
     if (!keeper->options->once_per)
         return true;
     due = ask(keeper);
-    if (due && once_phase(keeper->once) == ONCE_RECENT)
+    if (due && once_phase(keeper->once) == ONCE_RECENT && keeper->options->now)
+        log_info("the last successful run of %s began %s ago; running again (--now)",
+                 keeper->options->lock, clock_format(once_ago(keeper->once), ago));
+    else if (due && once_phase(keeper->once) == ONCE_RECENT)
         due = skip(keeper);
     else if (due && once_ago(keeper->once) < 0)
         log_warning("the last successful run of %s is noted %s in the future: the clock of a "
@@ -139,7 +154,7 @@ void keeper_note_success(struct keeper *keeper)
     int64_t deadline = clock_now() + patience;
     const char *why;
 
-    if (!keeper->once || keeper->status != 0)
+    if (!keeper->once || keeper->refused || keeper->status != 0)
         return;
     if (keeper->lost_at &&
         keeper->options->on_lost == LEASE_WARN) { /* the status is the command's */

@@ -20,9 +20,11 @@ static void list_wanted(struct keeper *keeper)
     keeper->wanted = xcalloc(count, sizeof(keeper->wanted[0]));
     keeper->entries = xcalloc(count, sizeof(keeper->entries[0]));
     for (size_t i = 0; i < count; i++)
-        keeper->wanted[i] = (struct reentry_lock){.path = i ? options->with[i - 1] : options->lock,
-                                                  .kind = options->kind,
-                                                  .permits = i ? 0 : options->permits};
+        keeper->wanted[i] = i ? (struct reentry_lock){.path = options->with[i - 1].path,
+                                                      .kind = options->with[i - 1].kind}
+                              : (struct reentry_lock){.path = options->lock,
+                                                      .kind = options->kind,
+                                                      .permits = options->permits};
 }
 
 static void take_entry(struct keeper *keeper, const struct reentry_lock *lock,

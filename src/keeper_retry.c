@@ -17,6 +17,8 @@ bool keeper_unreachable(struct keeper *keeper, const char *format, ...)
     va_start(args, format);
     vsnprintf(reason, sizeof(reason), format, args);
     va_end(args);
+    if (keeper_is_late(keeper))
+        return keeper_too_late(keeper, true, reason);
     if (keeper->tries_left > 0)
         log_info("%s; trying again in %s, %d %s left", reason,
                  clock_format(keeper->options->retry_delay, span), keeper->tries_left,
@@ -40,7 +42,7 @@ static void hang_up(struct keeper *keeper)
 /* Returns whether the pause went by.  A place in the queue is given back if contact allows it. */
 static bool pause_between_tries(struct keeper *keeper)
 {
-    int64_t end = clock_now() + keeper->options->retry_delay;
+    int64_t end = clock_earlier(clock_now() + keeper->options->retry_delay, keeper->late_at);
 
     if (keeper->locks && session_withhold(keeper->session))
         lockset_leave(keeper->locks);
@@ -55,7 +57,8 @@ static bool pause_between_tries(struct keeper *keeper)
             return false;
         }
     }
-    return true;
+    return !keeper_is_late(keeper) ||
+           keeper_too_late(keeper, true, "no server could be reached before");
 }
 
 bool keeper_try_again(struct keeper *keeper)

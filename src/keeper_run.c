@@ -4,7 +4,10 @@
  *   RUNNING -> over      the command ended by itself, or could not be executed
  *           -> lingering the command ended, but zkflocks inside it still use its lock, or under
  *                        --tree something that it started still runs               [lingers_on]
- *           -> ENDING    the lock is lost, or one of the processes that make up zkflock [begin_end]
+ *           -> ENDING    the lock is lost, or one of the processes that make up zkflock, or the
+ *                        command's time is up                              [begin_end]
+ *   ENDING  -> ENDING    under --on-lost warn, where a loss ends nothing: the command's time is up,
+ *                        or the guard is dead                              [look_for_trouble]
  *   ENDING  -> over      nothing of the command's tree is left; or it ended by itself meanwhile
  *
  * The guard ends the tree.  If it is dead, or does not do so in time, this process does: the
@@ -29,6 +32,7 @@ enum reason {
     ZNODE_GONE,
     GUARD_DEAD,
     GUARD_MUTE,
+    LIMIT_OVER,
     ABANDONED,
 };
 
@@ -37,7 +41,8 @@ struct run {
     int64_t sent_end; /* the end of the lease as told to the guard */
     int64_t sent_at;  /* when one was told that it may not have confirmed yet */
     int64_t next_proof;
-    int64_t news_at; /* when a proof that is not answered is told of */
+    int64_t overdue_at; /* when it was seen that the grace after that is over; 0: it is not */
+    int64_t news_at;    /* when a proof that is not answered is told of */
     enum reason reason;
     bool lingering; /* others use the lock after the command has ended */
     bool by_keeper; /* this process ends the tree */
@@ -77,10 +82,48 @@ static int64_t guard_due(const struct keeper *keeper)
     return keeper->guarded_until - keeper->lease.margin - keeper->lease.grace / 2;
 }
 
+/* When the command's time is up. */
+static int64_t limit_at(const struct keeper *keeper)
+{
+    return clock_earlier(clock_add(keeper->go_at, keeper->options->max_runtime), keeper->late_at);
+}
+
+/* When the grace after that ends. */
+static int64_t limit_grace_end(const struct keeper *keeper)
+{
+    return clock_add(keeper->limit_over ? keeper->limit_over_at : limit_at(keeper),
+                     keeper->lease.grace);
+}
+
+static void watch_limit(struct run *run)
+{
+    int64_t now = clock_now();
+
+    if (now < limit_grace_end(run->keeper))
+        run->overdue_at = 0;
+    else if (!run->overdue_at)
+        run->overdue_at = now;
+}
+
+/*
+ * By then nothing may be left of it: had the guard stopped, it is told.  Counted from when this
+ * process saw it: where both stood still, the guard too needs a moment.
+ */
+static int64_t limit_late(const struct run *run)
+{
+    return run->overdue_at ? run->overdue_at + run->keeper->lease.margin / 2 : CLOCK_NEVER;
+}
+
 static enum reason trouble(const struct run *run)
 {
     const struct keeper *keeper = run->keeper;
 
+    if (keeper->limit_over)
+        return LIMIT_OVER;
+    if (run->reason != RUNNING && keeper->guard_dead)
+        return GUARD_DEAD;
+    if (run->reason != RUNNING) /* it goes on without its lock */
+        return clock_now() >= limit_late(run) ? LIMIT_OVER : run->reason;
     if (keeper->locks && lockset_phase(keeper->locks) == LOCK_LOST)
         return ZNODE_GONE;
     if (keeper->guard_dead)
@@ -89,6 +132,8 @@ static enum reason trouble(const struct run *run)
         return LEASE_OVER;
     if (clock_now() >= guard_due(keeper))
         return run->sent_end > keeper->guarded_until ? GUARD_MUTE : LEASE_OVER;
+    if (clock_now() >= limit_late(run))
+        return LIMIT_OVER;
     if (keeper->abandoned && !keeper->hold)
         return ABANDONED;
     return RUNNING;
@@ -129,11 +174,13 @@ static void begin_end(struct run *run)
         guard_kill(&keeper->guard, run->reason == ABANDONED);
 }
 
-/* When a guard that is to end the tree is late; CLOCK_NEVER where it need not. */
-static int64_t guard_late(const struct keeper *keeper)
+/* When a guard that is to end the tree is late. */
+static int64_t guard_late(const struct run *run)
 {
-    if (keeper->options->on_lost != LEASE_KILL)
-        return CLOCK_NEVER;
+    const struct keeper *keeper = run->keeper;
+
+    if (run->reason == LIMIT_OVER || keeper->options->on_lost != LEASE_KILL)
+        return limit_late(run);
     return keeper->guarded_until - keeper->lease.margin / 2;
 }
 
@@ -141,6 +188,20 @@ static int64_t guard_late(const struct keeper *keeper)
 static int64_t lease_would_end(const struct keeper *keeper)
 {
     return clock_earlier(keeper_lease_end(keeper), keeper->lost_at + keeper->lease.length);
+}
+
+/* How the command ended before its time was up, which a guard that was stopped has not told. */
+static void take_exit(struct run *run)
+{
+    struct keeper *keeper = run->keeper;
+    int status = keeper->child.wait_status;
+
+    if (run->reason != LIMIT_OVER || keeper->limit_over || keeper->exited ||
+        !keeper->child.reaped || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+        return;
+    keeper->exited = true;
+    keeper->wait_status = status;
+    run->lingering = keeper->guard_keeps || keeper->options->tree;
 }
 
 static void go_on_ending(struct run *run)
@@ -151,15 +212,17 @@ static void go_on_ending(struct run *run)
 
     if (keeper->tree_empty)
         return;
-    if (!run->by_keeper && (keeper->guard_dead || now >= guard_late(keeper)))
+    if (!run->by_keeper && (keeper->guard_dead || now >= guard_late(run)))
         take_over(run);
     if (!run->by_keeper || now < run->next_kill)
         return;
     run->next_kill = now + tree_kill_pause(&run->kill_round);
     keeper->kill_needed = true;
     /* The guard, and the hook runner, are members of the tree. */
-    keeper->tree_empty = tree_kill(&no_child);
+    keeper->tree_empty = tree_kill(&no_child, &keeper->child);
     keeper->empty_at = clock_now();
+    if (keeper->tree_empty)
+        take_exit(run);
     if (!keeper->tree_empty && !run->told_survivor && now >= lease_would_end(keeper))
         run->told_survivor = keeper_say_survivor(keeper, now >= keeper_lease_end(keeper));
 }
@@ -172,7 +235,7 @@ static void say_when_empty(const struct keeper *keeper)
     char span[CLOCK_FORMAT_SIZE];
     int64_t left = keeper_lease_end(keeper) - keeper->empty_at;
 
-    if (keeper->refused)
+    if (keeper->refused || !keeper->locks)
         return;
     if (left < 0)
         log_error("nothing of %s is left, but only %s after the lease ended: it may have run at "
@@ -193,6 +256,34 @@ static int command_status(const struct keeper *keeper)
         return EXITCODE_SIGNAL + WTERMSIG(status);
     }
     return WEXITSTATUS(status);
+}
+
+/* It was taken away while the command was being ended for another reason. */
+static void tell_loss_meanwhile(const struct run *run)
+{
+    struct keeper *keeper = run->keeper;
+    bool told = run->reason == LEASE_OVER || run->reason == ZNODE_GONE;
+
+    if (run->reason != RUNNING && !told && !keeper->ended_at && keeper->locks &&
+        lockset_phase(keeper->locks) == LOCK_LOST) {
+        keeper_say_lost(keeper, true);
+        keeper->lost = true;
+    }
+}
+
+/* A guard that was stopped may not have started it, or not have told how it ended by itself. */
+static void end_by_limit(const struct run *run)
+{
+    struct keeper *keeper = run->keeper;
+    bool late = limit_at(keeper) == keeper->late_at;
+
+    keeper->refused |= keeper->child.pid == 0;
+    keeper->limit_over = true;
+    keeper_say_limit(keeper, late);
+    if (!keeper->refused)
+        keeper->status = EXITCODE_TIMEOUT;
+    else
+        keeper->status = late ? keeper->options->conflict_status : EXITCODE_INTERNAL;
 }
 
 /* Sets the status to exit with. */
@@ -225,10 +316,14 @@ static void conclude(const struct run *run)
         log_error("the guard process does not answer, so the command was ended");
         keeper->status = EXITCODE_INTERNAL;
         break;
+    case LIMIT_OVER:
+        end_by_limit(run);
+        break;
     case ABANDONED:
         keeper_front_died(keeper);
         break;
     }
+    tell_loss_meanwhile(run);
     say_when_empty(keeper);
 }
 
@@ -236,8 +331,10 @@ static void conclude(const struct run *run)
 
 static void look_for_trouble(struct run *run)
 {
+    enum reason before = run->reason;
+
     run->reason = trouble(run);
-    if (run->reason == RUNNING)
+    if (run->reason == before)
         return;
     begin_end(run);
     if (!ends_tree(run))
@@ -284,7 +381,8 @@ static bool command_over(struct run *run)
      * Beside the command others count, and an end that one of both processes has begun meanwhile
      * is for them too: it is over when the guard says that nothing is left.
      */
-    if ((keeper->lease_over || run->reason != RUNNING) && ends_tree(run) &&
+    if ((keeper->limit_over ||
+         ((keeper->lease_over || run->reason != RUNNING) && ends_tree(run))) &&
         (keeper->guard_keeps || keeper->options->tree))
         run->lingering = true;
     if (run->lingering && run->reason == RUNNING)
@@ -303,9 +401,11 @@ static int64_t next_due(const struct run *run)
     const struct keeper *keeper = run->keeper;
     int64_t due = clock_earlier(run->next_proof, run->news_at);
 
+    if (!run->overdue_at)
+        due = clock_earlier(due, limit_grace_end(keeper));
     if (run->reason == RUNNING)
-        return clock_earlier(due, guard_due(keeper));
-    return clock_earlier(due, run->by_keeper ? run->next_kill : guard_late(keeper));
+        return clock_earlier(due, clock_earlier(guard_due(keeper), limit_late(run)));
+    return clock_earlier(due, run->by_keeper ? run->next_kill : guard_late(run));
 }
 
 static void start(struct run *run)
@@ -324,7 +424,13 @@ static void start(struct run *run)
         hook_tell_acquired(keeper->hook, keeper_node(keeper), keeper_token(keeper));
     keeper_share_entries(keeper);
     front_before_command(keeper->front);
-    guard_go(&keeper->guard, run->sent_end, &keeper->lease, keeper_token(keeper),
+    keeper->go_at = clock_now();
+    guard_go(&keeper->guard,
+             &(struct guard_message){.lease_end = run->sent_end,
+                                     .lease = keeper->lease,
+                                     .late_at = keeper->late_at,
+                                     .max_runtime = keeper->options->max_runtime,
+                                     .token = keeper_token(keeper)},
              keeper_node(keeper), keeper->reentry ? reentry_name(keeper->reentry) : "");
 }
 
@@ -337,7 +443,8 @@ void keeper_run(struct keeper *keeper)
         return;
     start(&run);
     while (!command_over(&run)) {
-        if (run.reason == RUNNING)
+        watch_limit(&run);
+        if (run.reason == RUNNING || !ends_tree(&run))
             look_for_trouble(&run);
         if (run.reason != RUNNING)
             go_on_ending(&run);

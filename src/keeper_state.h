@@ -31,6 +31,7 @@
 #include "outlook.h"
 #include "reentry.h"
 #include "session.h"
+#include "tree.h"
 
 /* What was told of the wait, and when more is due. */
 struct keeper_wait {
@@ -50,6 +51,7 @@ struct keeper {
     struct hook *hook;
     int64_t begun_at;
     int64_t started_at;  /* the try */
+    int64_t late_at;     /* the end of --deadline */
     int64_t acquired_at; /* 0: it was not */
     int64_t ended_at;    /* when it was given back or lost; 0: it was not */
     int64_t late_proof;  /* one that is told to be late: when it was due; 0: none is */
@@ -87,15 +89,20 @@ struct keeper {
     struct once *once; /* --once-per: asked, or to be noted; NULL: nothing is */
 
     /* what the guard told of the command */
+    struct tree_child child; /* the command, told before it is executed */
+    int64_t go_at;           /* when that was, before that when the guard was told to start it */
     bool started;
     bool exited;
     int wait_status;
     int exec_error;
     bool lease_over;
-    bool refused;     /* it was too late to start it */
-    bool childless;   /* --tree: what the command started has ended; others may use the lock */
-    bool tree_empty;  /* after an end, and of those others too */
-    int64_t empty_at; /* when that came true */
+    bool limit_over;       /* the command's time is up, and it is being ended for that */
+    int64_t limit_over_at; /* when the guard began that */
+    bool signalled;        /* after an end was begun: by the guard */
+    bool refused;          /* it was too late to start it, for the lease or the limit */
+    bool childless;        /* --tree: what the command started has ended; others may use the lock */
+    bool tree_empty;       /* after an end, and of those others too */
+    int64_t empty_at;      /* when that came true */
     bool kill_needed;
     int64_t guarded_until; /* the lease's end as the guard has confirmed it */
 
@@ -160,6 +167,12 @@ bool keeper_permits_left(const struct keeper *keeper);
 /* Who is ahead, as far as is known: "2 ahead, held for 3m12s by ci@runner7 pid 4711: make". */
 void keeper_describe_queue(const struct keeper *keeper, char *text, size_t size);
 
+/*
+ * Tells in the log and to the hook that it gives up waiting; fault: the ensemble is why; text: the
+ * sentence for people.
+ */
+void keeper_tell_busy(struct keeper *keeper, bool fault, const char *text);
+
 /* Does, once, what follows from it that somebody asks for a lock.  In keeper_revoke.c. */
 void keeper_heed_revoke(struct keeper *keeper);
 
@@ -186,12 +199,15 @@ void keeper_tell_lost_early(struct keeper *keeper, const char *reason, const cha
 
 /*
  * What was due then is done only now, or not at all: zkflock stood still since, or a part of it. To
- * be called whether or not it is late.  In keeper_lost.c, as are the next two.
+ * be called whether or not it is late.  In keeper_lost.c, as are the next three.
  */
 void keeper_note_delay(struct keeper *keeper, int64_t due);
 
 /* The command was ended, or goes on, without its lock: the znode is gone, or the lease is over. */
 void keeper_say_lost(struct keeper *keeper, bool gone);
+
+/* The command was ended because its time was up; late: that of --deadline. */
+void keeper_say_limit(const struct keeper *keeper, bool late);
 
 /*
  * Something of the command lives on though it was sent KILL, maybe past the lease: says which
@@ -219,6 +235,18 @@ bool keeper_guard_died(struct keeper *keeper);
  */
 bool keeper_unreachable(struct keeper *keeper, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Whether the time of --deadline is over. */
+bool keeper_is_late(const struct keeper *keeper);
+
+/*
+ * keeper_stop() for that, and why the command was not run by then; fault: the ensemble, not others
+ * who hold the lock.  In keeper_acquire.c.
+ */
+bool keeper_too_late(struct keeper *keeper, bool fault, const char *why);
+
+/* How long to wait for a server, ns: --connect-timeout, or what --deadline leaves of it. */
+int64_t keeper_patience(const struct keeper *keeper);
 
 /* Ends the session with all that depends on it, and re-entry; keeper_connect() may follow. */
 void keeper_hang_up(struct keeper *keeper);

@@ -60,7 +60,10 @@ void keeper_tell_released(struct keeper *keeper)
     keeper->ended_at = clock_now();
 
     int64_t held = keeper->ended_at - keeper->acquired_at;
-    const struct log_field fields[] = {{"held_s", LOG_SPAN, .number = held}, {0}};
+    const struct log_field fields[] = {
+        {"held_s", LOG_SPAN, .number = held},
+        {"status", keeper->running ? LOG_NUMBER : LOG_END, .number = keeper->status},
+        {0}};
 
     log_event(LOG_RELEASED, fields, "released, held %s", clock_format(held, span));
 }

@@ -57,17 +57,14 @@ static void look(struct keeper *keeper)
 {
     const struct lockset_item *item = lockset_current_item(keeper->locks);
     const struct lock *lock = lockset_current(keeper->locks);
+    char *leases = NULL;
 
     if (!keeper->outlook)
         keeper->outlook = outlook_new(keeper->session, lockset_tags(keeper->locks) + 1);
-    if (awaits_turn(keeper)) {
-        char *leases = xasprintf("%s/%s", item->lock, RECIPE_SEMAPHORE_LEASES);
-
-        outlook_look(keeper->outlook, leases, NULL);
-        free(leases);
-    } else {
-        outlook_look(keeper->outlook, lock_path(lock), lock_node(lock));
-    }
+    if (awaits_turn(keeper))
+        leases = xasprintf("%s/%s", item->lock, RECIPE_SEMAPHORE_LEASES);
+    outlook_look(keeper->outlook, leases, lock_path(lock), lock_node(lock));
+    free(leases);
 }
 
 static void look_again(struct keeper *keeper)
@@ -90,7 +87,8 @@ bool keeper_knows_queue(struct keeper *keeper)
 bool keeper_permits_left(const struct keeper *keeper)
 {
     return awaits_turn(keeper) && outlook_known(keeper->outlook) &&
-           outlook_ahead(keeper->outlook) < (size_t)keeper->options->permits;
+           (!outlook_is_of_leases(keeper->outlook) ||
+            outlook_ahead(keeper->outlook) < (size_t)keeper->options->permits);
 }
 
 /* Who waits for a permit at the head of the queue for turns has a place among the permits too. */
@@ -100,7 +98,8 @@ static size_t ahead(const struct keeper *keeper)
 
     if (!keeper->outlook || !outlook_known(keeper->outlook))
         return turns;
-    return outlook_ahead(keeper->outlook) + (awaits_turn(keeper) && turns ? turns - 1 : 0);
+    return outlook_ahead(keeper->outlook) +
+           (outlook_is_of_leases(keeper->outlook) && turns ? turns - 1 : 0);
 }
 
 /* ms */
@@ -119,18 +118,30 @@ static bool knows_holder(const struct keeper *keeper)
     return keeper->outlook && outlook_known(keeper->outlook) && *outlook_holder(keeper->outlook);
 }
 
+/* A reader waits for writers alone, also where other readers hold the lock. */
+static const char *whose(const struct keeper *keeper)
+{
+    return lockset_current_item(keeper->locks)->terms.kind == NAMING_READER ? " exclusive" : "";
+}
+
+static const char *how_held(const struct keeper *keeper)
+{
+    return outlook_shared(keeper->outlook) ? " shared" : "";
+}
+
 void keeper_describe_queue(const struct keeper *keeper, char *text, size_t size)
 {
     char span[CLOCK_FORMAT_SIZE];
 
     if (knows_holder(keeper) && outlook_settles(keeper->outlook))
-        snprintf(text, size, "%zu ahead, a holder vanished and is waited for by %s", ahead(keeper),
-                 outlook_holder(keeper->outlook));
+        snprintf(text, size, "%zu%s ahead, a holder vanished and is waited for by %s",
+                 ahead(keeper), whose(keeper), outlook_holder(keeper->outlook));
     else if (knows_holder(keeper))
-        snprintf(text, size, "%zu ahead, held for %s by %s", ahead(keeper),
-                 clock_short(held_for(keeper), span), outlook_holder(keeper->outlook));
+        snprintf(text, size, "%zu%s ahead, held%s for %s by %s", ahead(keeper), whose(keeper),
+                 how_held(keeper), clock_short(held_for(keeper), span),
+                 outlook_holder(keeper->outlook));
     else
-        snprintf(text, size, "%zu ahead", ahead(keeper));
+        snprintf(text, size, "%zu%s ahead", ahead(keeper), whose(keeper));
 }
 
 /* ---- the line ---- */
@@ -162,8 +173,8 @@ static void describe_briefly(const struct keeper *keeper, char *text, size_t siz
                  clock_short((lock_settled_at(lock) - clock_now()) / CLOCK_MS, span));
     } else if (knows_holder(keeper) && !outlook_settles(keeper->outlook)) {
         shorten_holder(outlook_holder(keeper->outlook), holder, sizeof(holder));
-        snprintf(text, size, "%zu ahead, held by %s for %s", ahead(keeper), holder,
-                 clock_short(held_for(keeper), span));
+        snprintf(text, size, "%zu%s ahead, held%s by %s for %s", ahead(keeper), whose(keeper),
+                 how_held(keeper), holder, clock_short(held_for(keeper), span));
     } else {
         keeper_describe_queue(keeper, text, size);
     }
@@ -182,11 +193,30 @@ static void show_status(struct keeper *keeper)
     free(lock);
 }
 
+/* An event about the queue, with who is ahead as far as that is known. */
+static void tell_queue(const struct keeper *keeper, enum log_event event, const char *text)
+{
+    bool queued = keeper->locks && lockset_phase(keeper->locks) == LOCK_WAITING;
+    bool known = knows_holder(keeper);
+    const struct log_field fields[] = {
+        {"path", LOG_TEXT,
+         .text = queued ? lockset_current_item(keeper->locks)->lock : keeper->options->lock},
+        {"position", queued ? LOG_NUMBER : LOG_END,
+         .number = queued ? (int64_t)ahead(keeper) + 1 : 0},
+        {"holder", known ? LOG_TEXT : LOG_END,
+         .text = known ? outlook_holder(keeper->outlook) : NULL},
+        {"holder_held_s", LOG_SPAN, .number = known ? held_for(keeper) * CLOCK_MS : 0},
+        {0}};
+
+    log_event(event, fields, "%s", text);
+}
+
 /* Who holds is known a moment after the wait has begun. */
 static void tell_change(struct keeper *keeper)
 {
     struct keeper_wait *wait = &keeper->wait;
     char text[CONTENDER_WHO_SIZE + 128];
+    char *line;
     char *lock;
 
     if (lock_phase(lockset_current(keeper->locks)) != LOCK_WAITING || !knows_holder(keeper) ||
@@ -201,16 +231,17 @@ static void tell_change(struct keeper *keeper)
     snprintf(wait->told_holder, sizeof(wait->told_holder), "%s", outlook_holder(keeper->outlook));
     keeper_describe_queue(keeper, text, sizeof(text));
 
-    const struct log_field fields[] = {
-        {"path", LOG_TEXT, .text = lockset_current_item(keeper->locks)->lock},
-        {"position", LOG_NUMBER, .number = (int64_t)ahead(keeper) + 1},
-        {"holder", LOG_TEXT, .text = outlook_holder(keeper->outlook)},
-        {"holder_held_s", LOG_SPAN, .number = held_for(keeper) * CLOCK_MS},
-        {0}};
-
     lock = waited_for(keeper);
-    log_event(LOG_QUEUED, fields, "waiting for %s: %s", lock, text);
+    line = xasprintf("waiting for %s: %s", lock, text);
+    tell_queue(keeper, LOG_QUEUED, line);
+    free(line);
     free(lock);
+}
+
+void keeper_tell_busy(struct keeper *keeper, bool fault, const char *text)
+{
+    tell_queue(keeper, fault ? LOG_BUSY_FAULT : LOG_BUSY, text);
+    hook_tell(keeper->hook, HOOK_BUSY);
 }
 
 int64_t keeper_tell_wait(struct keeper *keeper)

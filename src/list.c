@@ -27,10 +27,12 @@ static int check(const struct options *options)
 {
     if (!asks_by_status(options))
         return 0;
-    if (options->json || options->watch) {
+    if (options->json || options->watch || options->held_only) {
         log_error("-q does not go with %s: it tells by the exit status alone whether a LOCK is "
                   "held",
-                  options->json ? "--json" : "--watch");
+                  options->json    ? "--json"
+                  : options->watch ? "--watch"
+                                   : "--held");
         return EXITCODE_USAGE;
     }
     if (!options->names[0] || options->names[1]) {
@@ -59,6 +61,7 @@ static void release_places(struct places *places)
     free(places->paths);
 }
 
+/* Messages are about the place that was added last; in the end only if it is the only one. */
 static int find_asked(const struct options *options, struct places *places)
 {
     for (char **name = options->names; *name; name++) {
@@ -67,12 +70,15 @@ static int find_asked(const struct options *options, struct places *places)
         if (!path)
             return EXITCODE_USAGE;
         add_place(places, path);
+        log_set_lock(path);
         if (list_name_is_elsewhere(options, *name)) {
             log_error("the lock %s has servers of its own (%s): list it alone", *name,
                       settings_find(&options->settings, 'z', *name)->origin);
             return EXITCODE_USAGE;
         }
     }
+    if (places->len > 1)
+        log_set_lock(NULL);
     return 0;
 }
 
@@ -83,10 +89,17 @@ static void find_configured(const struct options *options, struct places *places
     const char **names = list_name_configured(options, &count);
 
     for (size_t i = 0; i < count; i++) {
-        if (!list_name_is_elsewhere(options, names[i]))
-            add_place(places, list_name_path(options, names[i]));
-        else if (!options->names_only)
+        char *path = list_name_path(options, names[i]);
+
+        if (!list_name_is_elsewhere(options, names[i])) {
+            add_place(places, path);
+            continue;
+        }
+        log_set_lock(path);
+        if (!options->names_only)
             log_notice("the lock %s has servers of its own: zkflock --list %s", names[i], names[i]);
+        log_set_lock(NULL);
+        free(path);
     }
     free(names);
 }
@@ -94,7 +107,8 @@ static void find_configured(const struct options *options, struct places *places
 static void add_all(struct survey *survey, const struct options *options,
                     const struct places *places)
 {
-    enum survey_depth depth = options->names_only ? SURVEY_NAMES : SURVEY_TREE;
+    enum survey_depth depth =
+        options->names_only && !options->held_only ? SURVEY_NAMES : SURVEY_TREE;
     bool asked = options->names[0] != NULL;
 
     for (size_t i = 0; i < places->len; i++)
@@ -146,8 +160,9 @@ static int print_names(char **names, size_t len)
 static int tell_names(const struct options *options, const struct view *views, size_t count)
 {
     size_t configured_len = 0;
-    const char **configured =
-        options->names[0] ? NULL : list_name_configured(options, &configured_len);
+    const char **configured = options->names[0] || options->held_only
+                                  ? NULL
+                                  : list_name_configured(options, &configured_len);
     char **names = xcalloc(configured_len + count + 1, sizeof(names[0]));
     size_t len = 0;
     int status;
@@ -165,32 +180,54 @@ static int tell_names(const struct options *options, const struct view *views, s
     return status;
 }
 
-static int tell_table(const struct list *list, const struct view *views, size_t count)
+/* A program that reads the table gets nothing but its lines: the summary is for a person. */
+static int tell_table(const struct list *list, const struct view *views, size_t count,
+                      const char *summary)
 {
-    if (count == 0)
-        log_notice("no locks below %s", list_name_root(list->options));
     list_print(list, views, count, stdout, screen_width(), screen_colours());
+    if (summary && screen_width() && (list->options->held_only || !list->options->names[0]))
+        printf("%s%s\n", count ? "\n" : "", summary);
     return text_flush();
+}
+
+/* Of what cannot be read nobody knows. */
+static size_t keep_held(struct view *views, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (views[i].holders || views[i].unread)
+            views[kept++] = views[i];
+        else
+            view_release(&views[i]);
+    }
+    return kept;
 }
 
 static int tell_once(const struct list *list, struct survey *survey)
 {
     size_t count;
     struct view *views = survey_views(survey, &count);
+    char *summary = count ? list_summary(views, count) : NULL;
     int status;
 
+    if (count == 0 && !list->options->names_only && !list->options->json)
+        log_notice("no locks below %s", list_name_root(list->options));
+    if (list->options->held_only)
+        count = keep_held(views, count);
     signals_let_end(true);
     if (list->options->names_only)
         status = tell_names(list->options, views, count);
     else if (list->options->json)
         status = list_json(list, views, count);
     else
-        status = tell_table(list, views, count);
+        status = tell_table(list, views, count, summary);
     for (size_t i = 0; i < count && list->one && status == 0; i++)
         if (views[i].unread && strcmp(views[i].path, list->one) == 0)
             status = admin_unread(&views[i]);
     signals_let_end(false);
     survey_views_free(views, count);
+    free(summary);
     return status;
 }
 
@@ -229,10 +266,12 @@ int list(const struct options *options)
         status = admin_start(&admin, options);
         if (status == 0)
             status = look(&admin, &places);
-        if (status == EXITCODE_UNREACHABLE && options->names_only && !options->names[0])
+        if (status == EXITCODE_UNREACHABLE && options->names_only && !options->names[0] &&
+            !options->held_only)
             status = tell_names(options, NULL, 0);
         admin_end(&admin);
     }
+    log_set_lock(NULL);
     release_places(&places);
     return status;
 }

@@ -16,13 +16,13 @@ enum change_kind {
     CHANGE_RELEASED,
     CHANGE_LEFT,     /* gave its place in the queue up */
     CHANGE_VANISHED, /* went without a word */
-    CHANGE_MADE,     /* a lock is there that nobody uses yet */
+    CHANGE_MADE,     /* a lock is there that was not; before its contenders */
     CHANGE_REMOVED,
 };
 
 struct change {
     enum change_kind kind;
-    const struct view *view;                /* as it stands; as it stood, CHANGE_REMOVED */
+    const struct view *view;                /* as it stands: free, where it is gone */
     const struct view_contender *contender; /* NULL where it is about the lock */
 };
 

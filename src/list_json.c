@@ -125,6 +125,7 @@ static json_t *lock_object(const struct list *list, const struct view *view)
     set(object, "lease_ms", number_or_null(view->lease_ms));
     set(object, "vanished", json_integer(view->vanished));
     set(object, "until", time_or_null(view->until_ms));
+    set(object, "last_success", time_or_null(view->success_ms));
     set(object, "holders", contenders_array(view, 0, view->holders));
     set(object, "waiting", contenders_array(view, view->holders, view->len));
     return object;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lockname.h"
+#include "together.h"
 #include "xalloc.h"
 
 static int compare(const void *a, const void *b)
@@ -47,10 +48,7 @@ static bool means(const struct options *options, const char *name, const char *p
 
 bool list_name_is_elsewhere(const struct options *options, const char *name)
 {
-    const struct setting *used = settings_find(&options->settings, 'z', options->name);
-    const struct setting *own = settings_find(&options->settings, 'z', name);
-
-    return own && own->lock && (!used || strcmp(own->text, used->text) != 0);
+    return !together_same_ensemble(&options->settings, name, options->name);
 }
 
 static char *configured_name(const struct options *options, const char *path)
@@ -83,16 +81,5 @@ char *list_name(const struct options *options, const char *path)
 
 char *list_name_path(const struct options *options, const char *word)
 {
-    size_t len = strlen(word);
-    char *name;
-    char *path;
-
-    if (len && strspn(word, "/") == len)
-        return xstrdup("/");
-    while (len && word[len - 1] == '/')
-        len--;
-    name = xstrndup(word, len);
-    path = options_path(options, name);
-    free(name);
-    return path;
+    return strcmp(word, "/") == 0 ? xstrdup(word) : options_path(options, word);
 }

@@ -20,8 +20,8 @@ const char **list_name_configured(const struct options *options, size_t *count);
 const char *list_name_root(const struct options *options);
 
 /*
- * The path for a word after --list, to be freed: a LOCK, or a place above locks, which may end in
- * slashes and may be "/".  NULL after a message.
+ * The path for a word after --list, to be freed: a LOCK, or a place above locks, which may be "/".
+ * NULL after a message.
  */
 char *list_name_path(const struct options *options, const char *word);
 

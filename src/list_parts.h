@@ -29,7 +29,7 @@ char *list_pid(const struct view_contender *contender);
 /* The command, clean, or a word on why there is none; to be freed. */
 char *list_command(const struct view_contender *contender);
 
-/* "held", "free", "vanished" or "?". */
+/* "held", "free", "settling" or "?". */
 const char *list_state(const struct view *view);
 
 /* "exclusive", "shared x2", "permits 1/3" and so on; to be freed. */
@@ -37,6 +37,9 @@ char *list_kind(const struct view *view);
 
 /* "exclusive", "shared", "unfair" or "permit". */
 const char *list_kind_word(enum contender_kind kind);
+
+/* "12 locks, 3 held, 7 waiting"; to be freed. */
+char *list_summary(const struct view *views, size_t count);
 
 /* ---- list_table.c ---- */
 

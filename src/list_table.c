@@ -58,6 +58,16 @@ static char *span_since(int64_t since_ms)
     return xstrdup(since_ms ? clock_short(text_now() - since_ms, span) : "");
 }
 
+/* "last success 5m03s ago", to be freed; empty where none is known. */
+static char *success_text(const struct view *view)
+{
+    char span[CLOCK_FORMAT_SIZE];
+
+    if (!view->success_ms)
+        return xstrdup("");
+    return xasprintf("last success %s ago", clock_short(text_now() - view->success_ms, span));
+}
+
 /* Who holds it, the first of several; what is to be said where nobody does. */
 static char *holder_text(const struct view *view)
 {
@@ -68,9 +78,9 @@ static char *holder_text(const struct view *view)
     if (view->state == VIEW_SETTLING && view->until_ms)
         return xasprintf("until %s", text_clock(view->until_ms, until));
     if (view->state != VIEW_HELD)
-        return !view->is_lock   ? xstrdup("(never used)")
-               : view->vanished ? xasprintf("%" PRIu32 " vanished", view->vanished)
-                                : xstrdup("");
+        return view->vanished ? xasprintf("%" PRIu32 " vanished", view->vanished)
+               : !view->is_lock && !view->success_ms ? xstrdup("(never used)")
+                                                     : success_text(view);
     return list_who(&view->contenders[0]);
 }
 
@@ -148,7 +158,9 @@ static char *state_sentence(const struct view *view)
         return xasprintf("settling: the next one waits for a holder that vanished, until %s (%s)",
                          text_clock(view->until_ms, until),
                          clock_short(view->until_ms - text_now(), span));
-    if (view->vanished && view->lease_ms && view->state == VIEW_FREE)
+    /* A semaphore may have room beside those who vanished. */
+    if (view->vanished && view->vanished >= (uint32_t)view->permits && view->lease_ms &&
+        view->state == VIEW_FREE)
         return xasprintf("free, but a holder vanished: the next one waits %s",
                          clock_format(view->lease_ms * CLOCK_MS, span));
     kind = list_kind(view);
@@ -174,6 +186,7 @@ static void print_head(const struct list *list, const struct view *view, FILE *o
     char *name = clean_name(list, view);
     char *path = text_clean(view->path);
     char *state = state_sentence(view);
+    char *success = success_text(view);
 
     if (strcmp(name, path) != 0)
         xreplace(&name, xasprintf("%s (%s)", name, path));
@@ -182,11 +195,14 @@ static void print_head(const struct list *list, const struct view *view, FILE *o
     if (view->lease_ms)
         xreplace(&state,
                  xasprintf("%s, lease %s", state, clock_format(view->lease_ms * CLOCK_MS, span)));
+    if (view->success_ms)
+        xreplace(&state, xasprintf("%s, %s", state, success));
     print_cut(out, name, width, TEXT_BOLD, colours);
     print_cut(out, state, width, state_style(view), colours);
     free(name);
     free(path);
     free(state);
+    free(success);
 }
 
 void list_queue(const struct list *list, const struct view *views, size_t count, FILE *out,

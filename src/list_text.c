@@ -70,3 +70,16 @@ char *list_kind(const struct view *view)
         return xasprintf("%s x%zu", list_kind_word(view->kind), view->holders);
     return xstrdup(list_kind_word(view->kind));
 }
+
+char *list_summary(const struct view *views, size_t count)
+{
+    size_t held = 0;
+    size_t waiting = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        held += views[i].holders > 0;
+        waiting += views[i].len - views[i].holders;
+    }
+    return xasprintf("%zu lock%s, %zu held, %zu waiting", count, count == 1 ? "" : "s", held,
+                     waiting);
+}

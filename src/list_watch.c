@@ -75,18 +75,12 @@ static void print_status(const struct watch *watch, FILE *out, size_t width, boo
 {
     char now[TEXT_TIME_SIZE];
     char span[CLOCK_FORMAT_SIZE];
-    size_t held = 0;
-    size_t waiting = 0;
-    char *status;
+    char *summary = list_summary(watch->views, watch->count);
+    char *status = xasprintf("%s  %s  %s", text_clock(text_now(), now), summary,
+                             servers_text(watch->admin->options->servers));
     char *cut;
 
-    for (size_t i = 0; i < watch->count; i++) {
-        held += watch->views[i].holders > 0;
-        waiting += watch->views[i].len - watch->views[i].holders;
-    }
-    status = xasprintf("%s  %zu lock%s, %zu held, %zu waiting  %s", text_clock(text_now(), now),
-                       watch->count, watch->count == 1 ? "" : "s", held, waiting,
-                       servers_text(watch->admin->options->servers));
+    free(summary);
     if (!watch->contact) {
         int64_t silence = clock_now() - session_disconnected_since(watch->admin->session);
 

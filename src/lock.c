@@ -45,6 +45,7 @@
 #include "clock.h"
 #include "contender.h"
 #include "lock_state.h"
+#include "lockname.h"
 #include "log.h"
 #include "xalloc.h"
 
@@ -220,6 +221,16 @@ static struct lock *create(struct session *session, int index, const char *path)
     return lock;
 }
 
+/* Of a semaphore; nothing at the root is a part of one. */
+static char *outer_path(const char *semaphore)
+{
+    const char *last = strrchr(semaphore, '/');
+
+    return last > semaphore && strcmp(last + 1, RECIPE_SEMAPHORE_LOCKS) == 0
+               ? lockname_above(semaphore)
+               : NULL;
+}
+
 struct lock *lock_new(struct session *session, int index, const char *path,
                       const struct lock_terms *terms)
 {
@@ -227,6 +238,10 @@ struct lock *lock_new(struct session *session, int index, const char *path,
 
     lock->record.lease_ms = terms->lease / CLOCK_MS;
     lock->terms = *terms;
+    if (terms->above != LOCK_ABOVE_ANY)
+        lock->above_path = lockname_above(path);
+    if (terms->above == LOCK_ABOVE_NO_LOCK)
+        lock->outer_path = outer_path(lock->above_path);
     lock_renew_guid(lock);
     step_join(lock); /* sent with the handshake */
     return lock;
@@ -290,7 +305,7 @@ void lock_leave(struct lock *lock)
 
 void lock_unmake(struct lock *lock)
 {
-    lock->undo = lock->made && lock->terms.above;
+    lock->undo = lock->made && lock->above_path;
 }
 
 void lock_remove(struct lock *lock, const struct lock_znode *others, size_t count)
@@ -363,6 +378,8 @@ void lock_free(struct lock *lock)
     if (!lock)
         return;
     free(lock->path);
+    free(lock->above_path);
+    free(lock->outer_path);
     free(lock->node);
     free(lock->predecessor);
     free(lock->failure_text);

@@ -36,6 +36,13 @@ enum lock_phase {
     LOCK_OUT,      /* the place is gone with the session, or has to go: start over in a new one */
 };
 
+/* What the znode above the lock's must not be. */
+enum lock_above {
+    LOCK_ABOVE_ANY,
+    LOCK_ABOVE_NO_SEMAPHORE, /* of a lock that is called like a part of one */
+    LOCK_ABOVE_NO_LOCK,      /* of the two parts of a semaphore: the turn, and the permits */
+};
+
 /* What a contender brings along, ns. */
 struct lock_terms {
     int64_t lease; /* of a lock that it has to make */
@@ -44,7 +51,12 @@ struct lock_terms {
     struct naming naming; /* its prefix has to live as long as the lock */
     int32_t permits;      /* NAMING_PERMIT: how many may be held; else 0 */
     const char *around;   /* the znode held by a zkflock around this one; NULL: nobody minds */
-    const char *above;    /* NAMING_PERMIT: the semaphore's own znode; else NULL */
+    enum lock_above above;
+    /*
+     * Permits are taken under it, one at a time.  No command runs under it, so nobody waits for one
+     * who vanished from it: it needs neither a lease nor a count, and is made without a record.
+     */
+    bool turn;
 };
 
 /*

@@ -53,6 +53,7 @@ enum tag {
     TAG_CREATE,
     TAG_SYNC,
     TAG_CHILDREN,
+    TAG_OUTER,
     TAG_ABOVE,
     TAG_ABOVE_DATA,
     TAG_PARENT,
@@ -76,10 +77,11 @@ enum {
 };
 
 enum record_state {
-    RECORD_UNKNOWN, /* not read yet */
-    RECORD_OURS,    /* lock->record holds */
-    RECORD_NONE,    /* the znode is empty: made by somebody else, may be adopted */
-    RECORD_FOREIGN, /* the znode holds something else: it is no lock */
+    RECORD_UNKNOWN,  /* not read yet */
+    RECORD_OURS,     /* lock->record holds */
+    RECORD_NONE,     /* the znode is empty: made by somebody else, may be adopted */
+    RECORD_NEEDLESS, /* the znode is empty, and a turn needs no record: nothing is counted there */
+    RECORD_FOREIGN,  /* the znode holds something else: it is no lock */
 };
 
 /*
@@ -93,12 +95,16 @@ enum counting {
     COUNTING_WRONG,     /* the count cannot be right: wait, then write the record anew */
 };
 
-/* What is known of the znode above a semaphore's two, where a lock may have stood. */
+/* What is known of the znode above a semaphore's two, where a lock may have stood, or above one
+ * that is called like one of the two.
+ */
 struct above {
     bool read;         /* behind the own create, list and data; the rest holds only then */
     size_t contenders; /* of that lock */
     bool is_lock;      /* it has a lock's record */
     bool is_kazoo_semaphore;
+    bool is_semaphore; /* as zkflock and Curator make it */
+    bool is_part;      /* of a semaphore at outer_path */
     int32_t version;
     uint32_t vanished; /* from that lock, and not counted out */
 };
@@ -106,7 +112,9 @@ struct above {
 struct lock {
     struct session *session;
     char *path;
-    int tag_base; /* tells the answers to this lock from those to others in the same session */
+    char *above_path; /* NULL: it may be anything */
+    char *outer_path; /* above that one, where a semaphore is called like a part of one; or NULL */
+    int tag_base;     /* tells the answers to this lock from those to others in the same session */
     enum lock_phase phase;
     enum step step;
     bool leaving;
@@ -239,15 +247,6 @@ static inline bool lock_counts(const struct lock *lock)
            (lock->counting == COUNTING_UNTRIED || lock->counting == COUNTING_PERMITTED);
 }
 
-/*
- * Whether it is the lock under which the permits of a semaphore are taken, one at a time.  No
- * command runs under it, so it needs no lease.
- */
-static inline bool lock_is_turn(const struct lock *lock)
-{
-    return lock->terms.above && !lock->terms.permits;
-}
-
 /* The children of a semaphore that take a permit, as far as they are known to be contenders. */
 static inline size_t lock_permits_taken(const struct lock *lock)
 {
@@ -378,7 +377,7 @@ void permit_counted(struct lock *lock);
 bool accept_znode(struct lock *lock);
 bool accept_above(struct lock *lock);
 
-/* Takes in an answer about the znode above, TAG_ABOVE first, then TAG_ABOVE_DATA. */
+/* Takes in an answer about the znodes above: TAG_OUTER first, TAG_ABOVE, then TAG_ABOVE_DATA. */
 void accept_note_above(struct lock *lock, const struct session_event *event);
 
 /* ---- flight.c ---- */

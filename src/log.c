@@ -42,6 +42,14 @@ enum log_level log_get_level(void)
     return settings.level;
 }
 
+const char *log_set_lock(const char *lock)
+{
+    const char *before = settings.lock;
+
+    settings.lock = lock;
+    return before;
+}
+
 void log_set_session(int64_t id)
 {
     atomic_store(&shared->session, id);
@@ -164,7 +172,9 @@ void log_library(const char *text, int len)
 
 void log_event(enum log_event event, const struct log_field *fields, const char *format, ...)
 {
-    enum log_severity severity = event == LOG_LOST ? LOG_SEVERITY_ERROR : LOG_SEVERITY_INFO;
+    enum log_severity severity = event == LOG_LOST || event == LOG_BUSY_FAULT ? LOG_SEVERITY_ERROR
+                                 : event == LOG_BUSY                          ? LOG_SEVERITY_NOTICE
+                                                                              : LOG_SEVERITY_INFO;
     va_list args;
 
     va_start(args, format);

@@ -41,6 +41,12 @@ struct log_options {
 void log_open(const struct log_options *options);
 enum log_level log_get_level(void);
 
+/*
+ * From now on lines of this process are about this lock; NULL: no lock.  The text has to stay.
+ * Returns what they were about before.
+ */
+const char *log_set_lock(const char *lock);
+
 /* From now on lines are about this session, in all processes of the run. */
 void log_set_session(int64_t id);
 
@@ -68,10 +74,12 @@ enum log_event {
     LOG_NO_EVENT,
     LOG_CONNECTED,
     LOG_QUEUED,
+    LOG_BUSY,       /* a notice */
+    LOG_BUSY_FAULT, /* called the same, but an error: no server answers */
     LOG_ACQUIRED,
     LOG_PROOF_LATE,
     LOG_PROOF_ANSWERED,
-    LOG_LOST,       /* an error; the others are told at the level of log_info() */
+    LOG_LOST,       /* an error; all but these three are told at the level of log_info() */
     LOG_LOST_EARLY, /* called the same; before the command was started, and it is tried again */
     LOG_RELEASED,
     LOG_SKIPPED,

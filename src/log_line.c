@@ -21,6 +21,8 @@ static const struct {
 static const char *const event_names[] = {
     [LOG_CONNECTED] = "connected",
     [LOG_QUEUED] = "queued",
+    [LOG_BUSY] = "busy",
+    [LOG_BUSY_FAULT] = "busy",
     [LOG_ACQUIRED] = "acquired",
     [LOG_PROOF_LATE] = "proof_late",
     [LOG_PROOF_ANSWERED] = "proof_answered",

@@ -28,9 +28,11 @@ static const struct option long_options[] = {
     {"config", required_argument, NULL, OPT_CONFIG},
     {"conflict-exit-code", required_argument, NULL, 'E'},
     {"connect-timeout", required_argument, NULL, OPT_CONNECT_TIMEOUT},
+    {"deadline", required_argument, NULL, OPT_DEADLINE},
     {"exclusive", no_argument, NULL, 'x'},
     {"export", no_argument, NULL, OPT_EXPORT},
     {"for", required_argument, NULL, OPT_FOR},
+    {"held", no_argument, NULL, OPT_HELD},
     {"help", no_argument, NULL, 'h'},
     {"hold", no_argument, NULL, OPT_HOLD},
     {"hook", required_argument, NULL, OPT_HOOK},
@@ -41,6 +43,7 @@ static const struct option long_options[] = {
     {"lock-delay", required_argument, NULL, OPT_LOCK_DELAY},
     {"log-format", required_argument, NULL, OPT_LOG_FORMAT},
     {"log-syslog", no_argument, NULL, OPT_LOG_SYSLOG},
+    {"max-runtime", required_argument, NULL, OPT_MAX_RUNTIME},
     {"names", no_argument, NULL, OPT_NAMES},
     {"nb", no_argument, NULL, 'n'},
     {"no-fork", no_argument, NULL, 'F'},
@@ -48,6 +51,7 @@ static const struct option long_options[] = {
     {"node-style", required_argument, NULL, OPT_NODE_STYLE},
     {"nonblock", no_argument, NULL, 'n'},
     {"nonblocking", no_argument, NULL, 'n'},
+    {"now", no_argument, NULL, OPT_NOW},
     {"on-lost", required_argument, NULL, OPT_ON_LOST},
     {"once-per", required_argument, NULL, OPT_ONCE_PER},
     {"permits", required_argument, NULL, OPT_PERMITS},
@@ -159,6 +163,12 @@ static int take_argument(struct options *options, int option)
     case OPT_NAMES:
         options->names_only = true;
         return 0;
+    case OPT_NOW:
+        options->now = true;
+        return 0;
+    case OPT_HELD:
+        options->held_only = true;
+        return 0;
     case OPT_YES:
         options->yes = true;
         return 0;
@@ -256,25 +266,37 @@ static int take_operands(struct options *options, char **words)
     return 0;
 }
 
-/* A list of one lock that the config files know follows what they say of it. */
-static void take_listed_lock(struct options *options)
+/*
+ * A place to list may end in slashes.  A list of one lock that the config files know follows what
+ * they say of it.
+ */
+static void take_listed(struct options *options)
 {
     if (options->action != ACTION_LIST)
         return;
     options->name = NULL;
+    for (char **name = options->names; *name; name++)
+        for (size_t len = strlen(*name); len > 1 && (*name)[len - 1] == '/'; len--)
+            (*name)[len - 1] = '\0';
     if (options->names[0] && !options->names[1] &&
-        settings_knows(&options->settings, options->names[0]))
+        settings_section(&options->settings, options->names[0]))
         options->name = options->names[0];
 }
 
-/* Checked as they are, so that what the command line overrides is not left wrong. */
+/*
+ * Checked as they are, so that what the command line overrides is not left wrong.  Only which
+ * ensemble the locks share depends on what is typed, or stands in the environment.
+ */
 static int take_config(struct options *options)
 {
     struct settings files = {0};
+    const struct setting *servers = settings_find(&options->settings, 'z', NULL);
     int status = config_read(&files, options->config_file);
 
+    if (servers)
+        settings_add(&files, servers);
     if (status == 0)
-        status = resolve_check_all(&files);
+        status = resolve_check_all(&files, options->action);
     settings_move(&options->settings, &files);
     return status;
 }
@@ -287,15 +309,22 @@ static void open_log(const struct options *options)
                                    .lock = options->lock});
 }
 
-/* Behind a mistake, which has been told, only this still counts: who reads stdout is a shell. */
+/*
+ * Behind a mistake, which has been told, only this still counts: who reads stdout is a shell.
+ * Behind LOCK too where there is no COMMAND, whose options are its own.
+ */
 static void look_for_export(struct options *options, int argc, char **argv)
 {
     int option;
 
     opterr = 0;
-    while ((option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1)
-        if (option == OPT_EXPORT)
-            options->hold_export = true;
+    do {
+        while ((option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
+            options->hold_export |= option == OPT_EXPORT;
+            if (option == OPT_HOLD)
+                options->action = ACTION_HOLD;
+        }
+    } while (options->action != ACTION_RUN && ++optind < argc);
 }
 
 int options_parse(struct options *options, int argc, char **argv, bool *done)
@@ -320,10 +349,10 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
         }
         status = take_argument(options, option);
     }
-    if (status)
-        look_for_export(options, argc, argv);
     if (status == 0)
         status = take_operands(options, argv + optind);
+    if (status)
+        look_for_export(options, argc, argv);
     if (status == 0)
         status = action_check(options);
     if (status == 0)
@@ -331,11 +360,11 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
     if (status == 0)
         status = take_config(options);
     if (status == 0)
-        take_listed_lock(options);
+        take_listed(options);
     if (status == 0)
         status = resolve_settings(options, &options->settings, options->name);
     if (status == 0)
-        status = action_settle(options);
+        action_settle(options);
     if (status == 0 && options->action == ACTION_SHOW_CONFIG) {
         *done = true;
         status = show_config(options);
@@ -366,7 +395,7 @@ void options_release(struct options *options)
 {
     free(options->lock);
     for (size_t i = 0; i < options->with_len; i++)
-        free(options->with[i]);
+        free(options->with[i].path);
     free(options->with);
     servers_free(options->servers);
     settings_release(&options->settings);

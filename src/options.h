@@ -17,6 +17,12 @@
 #include "servers.h"
 #include "settings.h"
 
+/* A lock of --with. */
+struct further_lock {
+    char *path; /* until together_check() the name as it was given */
+    enum naming_kind kind;
+};
+
 struct options {
     struct settings settings; /* what was asked for; the rest is what it comes to */
     const char *name;         /* LOCK as it was typed; NULL: none was */
@@ -24,14 +30,15 @@ struct options {
     enum action action;
     bool typed[OPT_LIMIT]; /* the options that stand on the command line */
 
-    char **names; /* --list: what to list, as it was typed; of argv, ends in NULL */
+    char **names; /* --list: what to list, without slashes behind it; of argv, ends in NULL */
     bool json;
     bool watch;
     bool names_only;
+    bool held_only;
     bool yes; /* --revoke, --break: do not ask */
 
-    char *lock;  /* the znode path of the lock */
-    char **with; /* further locks, paths */
+    char *lock; /* the znode path of the lock */
+    struct further_lock *with;
     size_t with_len;
     bool hold_export;       /* --hold: print its environment */
     pid_t hold_for;         /* --hold, --unlock: for this process; 0: the caller */
@@ -40,7 +47,10 @@ struct options {
     const char *hook;       /* NULL: none */
     int64_t wait;           /* ns; CLOCK_NEVER: as long as it takes; 0: not at all */
     int conflict_status;    /* the exit status for busy */
+    int64_t deadline;       /* ns, from the start until the command's end; CLOCK_NEVER */
+    int64_t max_runtime;    /* ns, of the command; CLOCK_NEVER: as long as it takes */
     int64_t once_per;       /* ns; 0: every time */
+    bool now;               /* run even if it is not due by once_per */
     int skip_status;        /* the exit status for a run that is not due */
     struct servers *servers;
     int64_t connect_timeout; /* ns */

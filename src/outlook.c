@@ -1,6 +1,7 @@
 /*
  *   NONE -> LIST    outlook_look()
  *   LIST -> GET     the first of the list is read
+ *        -> LIST    nobody has a permit: the queue for turns is listed
  *        -> NONE    nobody is there, or the list was not to be had
  *   GET  -> NONE    known; or the first one went meanwhile, which the next look will see
  */
@@ -21,15 +22,19 @@ struct outlook {
     enum outlook_step step;
     unsigned int generation; /* of the session that the step under way asked */
     bool outdated;           /* what the step under way asked about is not what is wanted now */
+    char *leases;            /* NULL: there are none to look at */
+    bool at_leases;          /* the look under way, until nobody is found there */
     char *path;
     char *node;
     char *first; /* name of the first contender, as listed last */
 
     bool known;
+    bool of_leases;
     size_t next_ahead; /* of the look under way */
     size_t ahead;
     char holder[CONTENDER_WHO_SIZE];
     bool settles;
+    bool shared;
     int64_t held_since;
 };
 
@@ -47,9 +52,22 @@ static bool same(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-void outlook_look(struct outlook *outlook, const char *path, const char *node)
+static const char *looked_at(const struct outlook *outlook)
+{
+    return outlook->at_leases ? outlook->leases : outlook->path;
+}
+
+static void list(struct outlook *outlook, bool at_leases)
+{
+    outlook->step = STEP_LIST;
+    outlook->at_leases = at_leases;
+    session_get_children(outlook->session, outlook->tag, looked_at(outlook), SESSION_NO_WATCH);
+}
+
+void outlook_look(struct outlook *outlook, const char *leases, const char *path, const char *node)
 {
     if (!same(path, outlook->path) || !same(node, outlook->node)) {
+        xreplace(&outlook->leases, leases ? xstrdup(leases) : NULL);
         xreplace(&outlook->path, xstrdup(path));
         xreplace(&outlook->node, node ? xstrdup(node) : NULL);
         outlook->known = false;
@@ -58,26 +76,31 @@ void outlook_look(struct outlook *outlook, const char *path, const char *node)
     /* What an earlier session was asked is never answered. */
     if (outlook->step != STEP_NONE && outlook->generation == session_generation(outlook->session))
         return;
-    outlook->step = STEP_LIST;
     outlook->generation = session_generation(outlook->session);
     outlook->outdated = false;
-    session_get_children(outlook->session, outlook->tag, outlook->path, SESSION_NO_WATCH);
+    list(outlook, outlook->leases != NULL);
 }
 
 static void learn(struct outlook *outlook)
 {
     outlook->step = STEP_NONE;
+    outlook->of_leases = outlook->at_leases;
     outlook->ahead = outlook->next_ahead;
     outlook->known = true;
 }
 
 static void take_list(struct outlook *outlook, const struct session_event *event)
 {
-    const char *own = outlook->node ? strrchr(outlook->node, '/') + 1 : "";
+    bool is_own = outlook->node && !outlook->at_leases;
+    const char *own = is_own ? strrchr(outlook->node, '/') + 1 : "";
     struct recipe_place place = recipe_place(event->children, event->children_len, own);
     const char *first = recipe_first(event->children, event->children_len);
     char *path;
 
+    if (!first && outlook->at_leases) {
+        list(outlook, false);
+        return;
+    }
     outlook->next_ahead =
         place.found ? place.ahead : recipe_contenders(event->children, event->children_len);
     if (!first || strcmp(first, own) == 0) {
@@ -85,7 +108,7 @@ static void take_list(struct outlook *outlook, const struct session_event *event
         learn(outlook);
         return;
     }
-    path = xasprintf("%s/%s", outlook->path, first);
+    path = xasprintf("%s/%s", looked_at(outlook), first);
     xreplace(&outlook->first, xstrdup(first));
     outlook->step = STEP_GET;
     session_get(outlook->session, outlook->tag, path, SESSION_NO_WATCH);
@@ -111,6 +134,7 @@ static void take_first(struct outlook *outlook, const struct session_event *even
     name_holder(outlook, event);
     contender_decode(event->data, event->data_len, &told);
     outlook->settles = told.terms.settling_ms > 0;
+    outlook->shared = recipe_is_shared(outlook->first);
     outlook->held_since = contender_held_since(&told, event->stat.ctime, event->stat.mtime);
     learn(outlook);
 }
@@ -127,9 +151,11 @@ void outlook_handle(struct outlook *outlook, const struct session_event *event)
     outlook->step = STEP_NONE;
     if (outlook->outdated) {
         outlook->outdated = false;
-        outlook_look(outlook, outlook->path, outlook->node);
+        outlook_look(outlook, outlook->leases, outlook->path, outlook->node);
     } else if (event->rc == ZOK && step == STEP_LIST) {
         take_list(outlook, event);
+    } else if (event->rc == ZNONODE && step == STEP_LIST && outlook->at_leases) {
+        list(outlook, false);
     } else if (event->rc == ZOK && step == STEP_GET) {
         take_first(outlook, event);
     }
@@ -138,6 +164,11 @@ void outlook_handle(struct outlook *outlook, const struct session_event *event)
 bool outlook_known(const struct outlook *outlook)
 {
     return outlook->known;
+}
+
+bool outlook_is_of_leases(const struct outlook *outlook)
+{
+    return outlook->of_leases;
 }
 
 size_t outlook_ahead(const struct outlook *outlook)
@@ -155,6 +186,11 @@ bool outlook_settles(const struct outlook *outlook)
     return outlook->settles;
 }
 
+bool outlook_shared(const struct outlook *outlook)
+{
+    return outlook->shared;
+}
+
 int64_t outlook_held_since(const struct outlook *outlook)
 {
     return outlook->held_since;
@@ -164,6 +200,7 @@ void outlook_free(struct outlook *outlook)
 {
     if (!outlook)
         return;
+    free(outlook->leases);
     free(outlook->path);
     free(outlook->node);
     free(outlook->first);

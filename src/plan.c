@@ -29,22 +29,36 @@ static size_t add_semaphore(struct lockset_item *items, const struct options *op
         .terms = *terms,
         .until_next = true,
     };
+    items[0].terms.naming = (struct naming){0}; /* semaphores are Curator's, whatever a file says */
     /*
      * It guards the counting of permits alone.  Who vanishes with it vanishes with its permit too,
      * in one session, and is waited for there.
      */
     items[0].terms.delay = 0;
-    items[0].terms.above = options->lock;
+    items[0].terms.turn = true;
+    items[0].terms.above = LOCK_ABOVE_NO_LOCK;
     items[1] = (struct lockset_item){
         .path = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LEASES),
         .lock = options->lock,
         .terms = *terms,
         .main = true,
     };
+    items[1].terms.naming = items[0].terms.naming;
     items[1].terms.kind = NAMING_PERMIT;
     items[1].terms.permits = options->permits;
-    items[1].terms.above = options->lock;
+    items[1].terms.above = LOCK_ABOVE_NO_LOCK;
     return 2;
+}
+
+static void add_lock(struct lockset_item *item, const char *path, enum naming_kind kind,
+                     const struct lock_terms *terms)
+{
+    const char *last = strrchr(path, '/');
+    bool is_like_turn = last != path && strcmp(last + 1, RECIPE_SEMAPHORE_LOCKS) == 0;
+
+    *item = (struct lockset_item){.path = xstrdup(path), .lock = path, .terms = *terms};
+    item->terms.kind = kind;
+    item->terms.above = is_like_turn ? LOCK_ABOVE_NO_SEMAPHORE : LOCK_ABOVE_ANY;
 }
 
 struct lockset_item *plan_new(const struct options *options, size_t *count)
@@ -52,7 +66,6 @@ struct lockset_item *plan_new(const struct options *options, size_t *count)
     const struct lock_terms terms = {
         .lease = options->new_lease,
         .delay = options->lock_delay,
-        .kind = options->kind,
         .naming = options->naming,
         .around = options->reentry ? getenv("ZKFLOCK_NODE") : NULL,
     };
@@ -60,13 +73,13 @@ struct lockset_item *plan_new(const struct options *options, size_t *count)
     size_t len = 0;
 
     for (size_t i = 0; i < options->with_len; i++)
-        items[len++] = (struct lockset_item){
-            .path = xstrdup(options->with[i]), .lock = options->with[i], .terms = terms};
-    if (options->permits)
+        add_lock(&items[len++], options->with[i].path, options->with[i].kind, &terms);
+    if (options->permits) {
         len += add_semaphore(items + len, options, &terms);
-    else
-        items[len++] = (struct lockset_item){
-            .path = xstrdup(options->lock), .lock = options->lock, .terms = terms, .main = true};
+    } else {
+        add_lock(&items[len], options->lock, options->kind, &terms);
+        items[len++].main = true;
+    }
     qsort(items, len, sizeof(items[0]), by_lock);
     *count = len;
     return items;

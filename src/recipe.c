@@ -252,6 +252,12 @@ static struct recipe_decision decide_counted(const struct recipe_facts *facts)
     return decide(RECIPE_SQUARE, vanished);
 }
 
+/* Those that the wait was for; without one, because nobody had left, none. */
+static uint32_t departures_waited_for(const struct recipe_facts *facts)
+{
+    return facts->settled ? recipe_departed(facts->settling) : 0;
+}
+
 /* Those that left later than this are for the next one to wait for. */
 static uint32_t departures_done_with(const struct recipe_facts *facts)
 {
@@ -260,15 +266,20 @@ static uint32_t departures_done_with(const struct recipe_facts *facts)
     /* Enough to make the next one wait, however many it was who were not waited for here. */
     if (!facts->careful)
         return departed - lesser(departed, facts->permits ? (uint32_t)facts->permits : 1);
-    return facts->kind == RECIPE_EXCLUSIVE ? departed : recipe_departed(facts->settling);
+    return facts->kind == RECIPE_EXCLUSIVE ? departed : departures_waited_for(facts);
 }
 
 /* Without a count those who have left since the wait began may still run, however they left. */
 static bool is_room_uncounted(const struct recipe_facts *facts)
 {
     return facts->kind != RECIPE_PERMIT ||
-           are_enough_permits(facts,
-                              recipe_departed(facts->census) - recipe_departed(facts->settling));
+           are_enough_permits(facts, recipe_departed(facts->census) - departures_waited_for(facts));
+}
+
+/* Where nobody has ever left nobody has vanished, unless the znode was made anew from a record. */
+static bool may_have_vanished(const struct recipe_facts *facts)
+{
+    return facts->record == RECIPE_WRONG || recipe_departed(facts->census) > 0;
 }
 
 struct recipe_decision recipe_decide(const struct recipe_facts *facts)
@@ -277,9 +288,9 @@ struct recipe_decision recipe_decide(const struct recipe_facts *facts)
         return decide(facts->settled ? RECIPE_SQUARE_ABOVE : RECIPE_SETTLE, 0);
     if (facts->record == RECIPE_COUNTED)
         return decide_counted(facts);
-    if (facts->careful && !facts->settled)
+    if (facts->careful && !facts->settled && may_have_vanished(facts))
         return decide(RECIPE_SETTLE, 0);
-    if (facts->record == RECIPE_NO_RECORD)
+    if (facts->record == RECIPE_NO_RECORD || facts->record == RECIPE_WRONG)
         return decide(RECIPE_ADOPT,
                       recipe_base_for_adoption(facts->census, departures_done_with(facts)));
     if (facts->careful && !is_room_uncounted(facts))

@@ -123,8 +123,8 @@ enum recipe_kind {
 enum recipe_record {
     RECIPE_COUNTED,   /* a record; departures are counted in it */
     RECIPE_UNCOUNTED, /* a record without the right to write it */
-    RECIPE_NO_RECORD, /* no data, or a record whose count cannot be right; the contender may write
-                         one, as far as it knows */
+    RECIPE_WRONG,     /* a record whose count cannot be right, to be written anew */
+    RECIPE_NO_RECORD, /* no data; the contender may write a record, as far as it knows */
     RECIPE_FORBIDDEN, /* no data, and no right to write any */
 };
 

@@ -15,6 +15,13 @@
 #include "clock.h"
 #include "xalloc.h"
 
+/*
+ * How many wait to be accepted.  Any user may connect all the time, and everybody else waits behind
+ * those that are accepted first: with 4096 an --unlock took more than 20 s on a busy machine, with
+ * 64 one second.  Who finds no place waits in connect().
+ */
+#define BACKLOG 64
+
 static const char *const answers[] = {
     [REENTRY_UNKNOWN] = "unknown", [REENTRY_ENTERED] = "entered",   [REENTRY_SHARED] = "shared",
     [REENTRY_FULL] = "full",       [REENTRY_UNLOCKED] = "unlocked", [REENTRY_IN_USE] = "in-use",
@@ -90,7 +97,7 @@ int wire_listen(const char *name)
     socklen_t len = address_of(name, &address);
     int fd = open_socket(SOCK_NONBLOCK);
 
-    if (fd >= 0 && (bind(fd, (struct sockaddr *)&address, len) < 0 || listen(fd, SOMAXCONN) < 0))
+    if (fd >= 0 && (bind(fd, (struct sockaddr *)&address, len) < 0 || listen(fd, BACKLOG) < 0))
         return failed(fd, errno);
     return fd;
 }

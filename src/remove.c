@@ -27,8 +27,7 @@
 #include "survey.h"
 #include "xalloc.h"
 
-/* How long to wait for word on who is ahead, and to give the place back. */
-#define LOOK_PATIENCE CLOCK_S
+/* How long to try to give the place back. */
 #define GIVE_BACK_PATIENCE (5 * CLOCK_S)
 
 /* To remove it together with others that change meanwhile. */
@@ -46,6 +45,10 @@ bool remove_refuse_used(struct removal *removal, size_t others, const char *who)
 {
     const char *lock = removal->options->lock;
 
+    if (!who && outlook_known(removal->outlook))
+        who = outlook_holder(removal->outlook);
+    if (!who || !*who)
+        who = "another client";
     if (others == 1)
         log_notice("%s is not removed: it is in use, by %s", lock, who);
     else
@@ -79,8 +82,12 @@ static bool look(struct removal *removal)
     if (view.unread) {
         remove_stop(removal, admin_unread(&view));
     } else if (!view.exists) {
-        log_notice("%s does not exist: there is nothing to remove", options->lock);
-        remove_stop(removal, EXITCODE_BUSY);
+        /* A note alone goes with a lock that is made for it, so that no run notes one meanwhile. */
+        going_on = remove_check_nested(removal) && remove_has_note(removal);
+        if (!going_on && !removal->status) {
+            log_notice("%s does not exist: there is nothing to remove", options->lock);
+            remove_stop(removal, EXITCODE_BUSY);
+        }
     } else if (view.len && !waits) {
         remove_refuse_used(removal, view.len, describe_contender(&view.contenders[0], who));
     } else if (view.vanished && !waits) {
@@ -127,6 +134,7 @@ static void join(struct removal *removal)
          */
         .delay = removal->semaphore ? 0 : LEASE_OWN_DELAY,
         .kind = NAMING_MUTEX,
+        .turn = removal->semaphore,
     };
 
     removal->lock = lock_new(removal->admin.session, 0, removal->queue, &terms);
@@ -138,13 +146,6 @@ static int64_t answer_due(const struct removal *removal, int64_t joining_since)
     return contact_deadline(removal->admin.session, removal->options->connect_timeout,
                             lock_phase(removal->lock) == LOCK_JOINING ? joining_since
                                                                       : CLOCK_NEVER);
-}
-
-static bool refuse_behind_others(struct removal *removal)
-{
-    const char *who = outlook_known(removal->outlook) ? outlook_holder(removal->outlook) : "";
-
-    return remove_refuse_used(removal, lock_ahead(removal->lock), *who ? who : "another client");
 }
 
 static bool failed(struct removal *removal)
@@ -189,10 +190,10 @@ static bool acquire(struct removal *removal)
             told = true;
             deadline = clock_earlier(deadline, removal->wait_until);
             if (now >= deadline) {
-                deadline = clock_add(deadline, LOOK_PATIENCE);
-                outlook_look(removal->outlook, removal->queue, lock_node(lock));
+                deadline = clock_add(deadline, OUTLOOK_PATIENCE);
+                outlook_look(removal->outlook, NULL, removal->queue, lock_node(lock));
                 if (now >= deadline || outlook_known(removal->outlook))
-                    return refuse_behind_others(removal);
+                    return remove_refuse_used(removal, lock_ahead(lock), NULL);
             }
             break;
         case LOCK_SETTLING:
@@ -269,16 +270,14 @@ int remove_lock(const struct options *options)
 
     contender_introduce(self);
     removal.wait_until = clock_add(clock_now(), options_asked_wait(options, 0));
-    removal.status = admin_start(&removal.admin, options);
-    if (removal.status || !look(&removal))
-        goto end;
     removal.note = note_path(options->lock);
     removal.above = lockname_above(options->lock);
+    removal.locks = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LOCKS);
     removal.leases = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LEASES);
-    if (!remove_check_nested(&removal))
+    removal.status = admin_start(&removal.admin, options);
+    if (removal.status || !look(&removal) || !remove_check_nested(&removal))
         goto end;
-    removal.queue = removal.semaphore ? xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LOCKS)
-                                      : xstrdup(options->lock);
+    removal.queue = removal.semaphore ? removal.locks : options->lock;
     join(&removal);
     if (!acquire(&removal) || !remove_all(&removal))
         leave(&removal);
@@ -286,10 +285,11 @@ end:
     admin_end(&removal.admin);
     outlook_free(removal.outlook);
     lock_free(removal.lock);
-    free(removal.queue);
+    free(removal.locks);
     free(removal.leases);
     free(removal.note);
     free(removal.above);
-    free(removal.nested_name);
+    for (int part = 0; part < PART_LISTS; part++)
+        free(removal.strangers[part].first);
     return removal.status;
 }

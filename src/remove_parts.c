@@ -15,23 +15,51 @@ static int tag_of(enum part part)
     return lock_first_tag(1) + (int)part;
 }
 
-static void take_children(struct removal *removal, const struct session_event *event)
+static const char *path_of(const struct removal *removal, enum part part)
+{
+    switch (part) {
+    case PART_QUEUED:
+    case PART_LOCKS:
+        return removal->locks;
+    case PART_LEASED:
+    case PART_LEASES:
+        return removal->leases;
+    case PART_NOTED:
+    case PART_NOTE:
+        return removal->note;
+    case PART_ABOVE:
+        return removal->above;
+    default:
+        return removal->options->lock;
+    }
+}
+
+static void add_stranger(struct removal *removal, enum part part, const char *child)
+{
+    const char *below = part == PART_QUEUED   ? RECIPE_SEMAPHORE_LOCKS "/"
+                        : part == PART_LEASED ? RECIPE_SEMAPHORE_LEASES "/"
+                                              : "";
+
+    if (removal->strangers[part].count++ == 0)
+        xreplace(&removal->strangers[part].first, xasprintf("%s%s", below, child));
+}
+
+static void take_children(struct removal *removal, enum part part,
+                          const struct session_event *event)
 {
     int32_t sequence;
 
-    removal->contenders = removal->nested = 0;
-    removal->has_leases = removal->has_locks = false;
     for (size_t i = 0; i < event->children_len; i++) {
         const char *child = event->children[i];
 
-        if (recipe_sequence(child, &sequence))
-            removal->contenders++;
-        else if (strcmp(child, RECIPE_SEMAPHORE_LEASES) == 0)
+        if (part != PART_NOTED && recipe_sequence(child, &sequence))
+            removal->contenders += part == PART_CHILDREN;
+        else if (part == PART_CHILDREN && strcmp(child, RECIPE_SEMAPHORE_LEASES) == 0)
             removal->has_leases = true;
-        else if (strcmp(child, RECIPE_SEMAPHORE_LOCKS) == 0)
+        else if (part == PART_CHILDREN && strcmp(child, RECIPE_SEMAPHORE_LOCKS) == 0)
             removal->has_locks = true;
-        else if (removal->nested++ == 0)
-            xreplace(&removal->nested_name, xstrdup(child));
+        else
+            add_stranger(removal, part, child);
     }
 }
 
@@ -50,19 +78,18 @@ static void find_kind(struct removal *removal)
         removal->semaphore = has_semaphore(removal);
     if (removal->semaphore)
         return;
-    if (removal->has_leases && removal->nested++ == 0)
-        xreplace(&removal->nested_name, xstrdup(RECIPE_SEMAPHORE_LEASES));
-    if (removal->has_locks && removal->nested++ == 0)
-        xreplace(&removal->nested_name, xstrdup(RECIPE_SEMAPHORE_LOCKS));
+    removal->strangers[PART_QUEUED].count = removal->strangers[PART_LEASED].count = 0;
+    if (removal->has_leases)
+        add_stranger(removal, PART_CHILDREN, RECIPE_SEMAPHORE_LEASES);
+    if (removal->has_locks)
+        add_stranger(removal, PART_CHILDREN, RECIPE_SEMAPHORE_LOCKS);
 }
 
-static void take_above(struct removal *removal, const struct session_event *event)
+static void take_above(struct removal *removal)
 {
-    struct record record;
-
     removal->record_above[0] = '\0';
-    if (record_decode(event->data, event->data_len, &record))
-        record_encode(&record, removal->record_above);
+    if (removal->has_record[PART_ABOVE])
+        record_encode(&removal->record[PART_ABOVE], removal->record_above);
 }
 
 void remove_take_reply(struct removal *removal, const struct session_event *event)
@@ -76,30 +103,35 @@ void remove_take_reply(struct removal *removal, const struct session_event *even
     removal->unanswered |= session_rc_unknown(event->rc);
     removal->rc[part] = event->rc;
     removal->stat[part] = event->stat;
-    removal->has_record[part] = event->rc == ZOK && (part == PART_LOCK || part == PART_LEASES) &&
-                                record_decode(event->data, event->data_len, &removal->record[part]);
+    removal->has_record[part] =
+        event->rc == ZOK && record_decode(event->data, event->data_len, &removal->record[part]);
     if (event->rc != ZOK)
         return;
-    if (part == PART_CHILDREN)
-        take_children(removal, event);
+    if (part < PART_LISTS)
+        take_children(removal, (enum part)part, event);
     else if (part == PART_NOTE)
         removal->is_note = note_decode(event->data, event->data_len, &began);
     else if (part == PART_ABOVE)
-        take_above(removal, event);
+        take_above(removal);
 }
 
 static void ask_for_all(struct removal *removal)
 {
     struct session *session = removal->admin.session;
-    const char *lock = removal->options->lock;
 
     removal->pending = PART_COUNT;
-    removal->unanswered = false;
-    session_get_children(session, tag_of(PART_CHILDREN), lock, SESSION_NO_WATCH);
-    session_get(session, tag_of(PART_NOTE), removal->note, SESSION_NO_WATCH);
-    session_get(session, tag_of(PART_ABOVE), removal->above, SESSION_NO_WATCH);
-    session_get(session, tag_of(PART_LOCK), lock, SESSION_NO_WATCH);
-    session_get(session, tag_of(PART_LEASES), removal->leases, SESSION_NO_WATCH);
+    removal->unanswered = removal->has_leases = removal->has_locks = false;
+    removal->contenders = 0;
+    for (int part = 0; part < PART_COUNT; part++) {
+        const char *path = path_of(removal, (enum part)part);
+
+        if (part < PART_LISTS) {
+            removal->strangers[part].count = 0;
+            session_get_children(session, tag_of((enum part)part), path, SESSION_NO_WATCH);
+        } else {
+            session_get(session, tag_of((enum part)part), path, SESSION_NO_WATCH);
+        }
+    }
 }
 
 static bool read_all(struct removal *removal)
@@ -143,7 +175,8 @@ static bool is_settled(const struct removal *removal, enum part part)
         return true;
     if (removal->has_record[part])
         return recipe_vanished(census, removal->record[part].base) == 0;
-    if (recipe_departed(census) == 0)
+    /* Who takes permits is not counted there; a lock of that name has a record. */
+    if (part == PART_LOCKS || recipe_departed(census) == 0)
         return true;
     /* In a semaphore's own znode locks that are refused count themselves out, without a record. */
     return part == PART_LOCK && recipe_vanished(census, 0) == 0;
@@ -152,7 +185,7 @@ static bool is_settled(const struct removal *removal, enum part part)
 /*
  * The longest lease that somebody who vanished there can have had.  Without a record a holder that
  * may not write one has the default.  A record that was lost may have told of a longer one, which
- * those who made the lock for the permits have put there too; or a config file tells it.
+ * the record of the lock for taking permits may still tell, or a config file.
  */
 static int64_t lease_of(const struct removal *removal, enum part part)
 {
@@ -165,7 +198,8 @@ static int64_t lease_of(const struct removal *removal, enum part part)
     return lease < LEASE_DEFAULT ? LEASE_DEFAULT : lease;
 }
 
-static const enum part used[] = {PART_LEASES, PART_LOCK};
+/* What somebody may have held. */
+static const enum part used[] = {PART_LEASES, PART_LOCK, PART_LOCKS};
 
 enum { USED = sizeof(used) / sizeof(used[0]) };
 
@@ -177,8 +211,15 @@ static size_t count_users(const struct removal *removal)
 
 static bool refuse_users(struct removal *removal)
 {
-    return count_users(removal) == 0 ||
-           remove_refuse_used(removal, count_users(removal), "another client");
+    int64_t deadline = clock_now() + OUTLOOK_PATIENCE;
+
+    if (count_users(removal) == 0)
+        return true;
+    outlook_look(removal->outlook, removal->leases, removal->options->lock, NULL);
+    while (!outlook_known(removal->outlook) && clock_now() < deadline)
+        if (!remove_pump(removal, deadline))
+            return false;
+    return remove_refuse_used(removal, count_users(removal), NULL);
 }
 
 /*
@@ -245,12 +286,12 @@ static bool refuse_unread(struct removal *removal)
         int rc = removal->rc[part];
         char *sentence;
 
-        if (rc == ZOK || rc == ZNONODE || part == PART_ABOVE)
-            continue; /* what is above is no lock of ours then */
-        sentence = fault_sentence(rc, "read",
-                                  part == PART_NOTE     ? removal->note
-                                  : part == PART_LEASES ? removal->leases
-                                                        : removal->options->lock);
+        if (rc == ZOK || rc == ZNONODE)
+            continue;
+        if (part == PART_ABOVE ||
+            ((part == PART_QUEUED || part == PART_LOCKS) && !removal->semaphore))
+            continue; /* that is no lock of ours then */
+        sentence = fault_sentence(rc, "read", path_of(removal, (enum part)part));
         log_error("%s", sentence);
         free(sentence);
         return remove_stop(removal, (int)fault_status(rc));
@@ -258,24 +299,27 @@ static bool refuse_unread(struct removal *removal)
     return true;
 }
 
-bool remove_check_nested(struct removal *removal)
-{
-    const char *lock = removal->options->lock;
-
-    if (!read_all(removal) || !refuse_unread(removal))
-        return false;
-    if (removal->nested > 0) {
-        log_notice("%s is not removed: below it are znodes that are no contenders, locks perhaps: "
-                   "%s%s",
-                   lock, removal->nested_name, removal->nested > 1 ? ", ..." : "");
-        return remove_stop(removal, EXITCODE_BUSY);
-    }
-    return true;
-}
-
 bool remove_has_note(const struct removal *removal)
 {
     return removal->rc[PART_NOTE] == ZOK && removal->is_note;
+}
+
+bool remove_check_nested(struct removal *removal)
+{
+    if (!read_all(removal) || !refuse_unread(removal))
+        return false;
+    for (int part = 0; part < PART_LISTS; part++) {
+        const struct strangers *strangers = &removal->strangers[part];
+
+        if (strangers->count == 0 || (part == PART_NOTED && !remove_has_note(removal)))
+            continue;
+        log_notice("%s is not removed: below %s are znodes that are no contenders, locks perhaps: "
+                   "%s%s",
+                   removal->options->lock, part == PART_NOTED ? removal->note : "it",
+                   strangers->first, strangers->count > 1 ? ", ..." : "");
+        return remove_stop(removal, EXITCODE_BUSY);
+    }
+    return true;
 }
 
 bool remove_gather(struct removal *removal)

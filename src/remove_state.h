@@ -18,8 +18,26 @@
 #include "recipe.h"
 #include "record.h"
 
-/* What is asked beside what the lock asks. */
-enum part { PART_CHILDREN, PART_NOTE, PART_ABOVE, PART_LOCK, PART_LEASES, PART_COUNT };
+/* What is asked beside what the lock asks: children, then data. */
+enum part {
+    PART_CHILDREN, /* of the lock */
+    PART_QUEUED,   /* of a semaphore's two */
+    PART_LEASED,
+    PART_NOTED, /* of the note */
+    PART_LISTS,
+    PART_NOTE = PART_LISTS,
+    PART_ABOVE,
+    PART_LOCK,
+    PART_LEASES,
+    PART_LOCKS,
+    PART_COUNT
+};
+
+/* Children that are no contenders, and no part of a semaphore. */
+struct strangers {
+    size_t count;
+    char *first;
+};
 
 struct removal {
     const struct options *options;
@@ -27,9 +45,10 @@ struct removal {
     int64_t wait_until; /* for others, and for those that vanished */
     int status;         /* to exit with, once something went wrong */
 
-    bool semaphore; /* known once all was read */
-    char *queue;    /* the lock to be held: the lock itself, or the one of a semaphore */
-    char *leases;   /* of a semaphore */
+    bool semaphore;    /* known once all was read */
+    const char *queue; /* the lock to be held: the lock itself, or the one of a semaphore */
+    char *locks;       /* of a semaphore, like */
+    char *leases;      /* these */
     char *note;
     char *above;       /* the znode that it is in, a lock too perhaps */
     struct lock *lock; /* NULL: not joined yet */
@@ -41,8 +60,7 @@ struct removal {
     int rc[PART_COUNT];
     struct Stat stat[PART_COUNT];
     size_t contenders; /* children of the lock that are some */
-    size_t nested;     /* and those that are none, and no part of a semaphore either */
-    char *nested_name;
+    struct strangers strangers[PART_LISTS];
     bool has_locks; /* children of the lock that are called like the parts of a semaphore */
     bool has_leases;
     bool is_note; /* what stands where a note would */
@@ -59,7 +77,7 @@ struct removal {
 /* Sets the status and returns false. */
 bool remove_stop(struct removal *removal, int status);
 
-/* The same after saying why. */
+/* The same after saying why; who: the first of the others, NULL: whom the outlook knows of. */
 bool remove_refuse_used(struct removal *removal, size_t others, const char *who);
 bool remove_refuse_unsettled(struct removal *removal, bool vanished, int64_t lease);
 
@@ -71,7 +89,7 @@ bool remove_pump(struct removal *removal, int64_t deadline);
 /* Takes the answer to a question of the below. */
 void remove_take_reply(struct removal *removal, const struct session_event *event);
 
-/* Refuses a lock with others below it. */
+/* Refuses a lock with others below it, or below what goes with it. */
 bool remove_check_nested(struct removal *removal);
 
 /*

@@ -12,6 +12,8 @@
 #include "values.h"
 #include "xalloc.h"
 
+/* The shortest that is ever accepted: with a grace below that of its own. */
+#define LEASE_LEAST (3 * CLOCK_S)
 #define DEFAULT_CONNECT_TIMEOUT (15 * CLOCK_S)
 #define DEFAULT_RETRY_DELAY (10 * CLOCK_S)
 #define DEFAULT_SESSION_TIMEOUT_MS 15000
@@ -19,7 +21,7 @@
 
 static void set_defaults(struct options *options)
 {
-    options->wait = CLOCK_NEVER;
+    options->wait = options->deadline = options->max_runtime = CLOCK_NEVER;
     options->conflict_status = EXITCODE_BUSY;
     options->connect_timeout = DEFAULT_CONNECT_TIMEOUT;
     options->session_timeout_ms = DEFAULT_SESSION_TIMEOUT_MS;
@@ -45,7 +47,7 @@ static bool is_lock(const char *name)
 static int take_with(struct options *options, char *name)
 {
     options->with = xreallocarray(options->with, options->with_len + 1, sizeof(options->with[0]));
-    options->with[options->with_len++] = name;
+    options->with[options->with_len++] = (struct further_lock){.path = name};
     return is_lock(name) ? 0 : EXITCODE_USAGE;
 }
 
@@ -149,7 +151,7 @@ static int take_setting(struct options *options, const struct setting *setting)
     case OPT_KILL_AFTER:
         return values_bounded(name, text, 0, CLOCK_S * 3600, &options->kill_after);
     case OPT_LEASE:
-        return values_bounded(name, text, CLOCK_S, CLOCK_S * 86400, &options->lease);
+        return values_bounded(name, text, LEASE_LEAST, CLOCK_S * 86400, &options->lease);
     case OPT_LOCK_DELAY:
         return values_bounded(name, text, 0, CLOCK_S * 86400, &options->lock_delay);
     case OPT_NO_REENTRY:
@@ -164,6 +166,10 @@ static int take_setting(struct options *options, const struct setting *setting)
     case OPT_HOOK:
         options->hook = text;
         return 0;
+    case OPT_DEADLINE:
+        return values_limit(name, text, &options->deadline);
+    case OPT_MAX_RUNTIME:
+        return values_limit(name, text, &options->max_runtime);
     case OPT_ONCE_PER:
         return values_bounded(name, text, CLOCK_S, ONCE_PER_MAX, &options->once_per);
     case OPT_SKIP_EXIT_CODE:
@@ -239,7 +245,7 @@ static void forget_choice(struct options *options, int choice)
         break;
     case OPT_WITH:
         while (options->with_len)
-            free(options->with[--options->with_len]);
+            free(options->with[--options->with_len].path);
         break;
     default:
         break;
@@ -278,26 +284,26 @@ int resolve_settings(struct options *options, const struct settings *settings, c
         status = take_level(options, settings, (enum settings_level)level);
     if (status == 0 && !options->servers)
         status = take_servers(options, "the default", SERVERS_DEFAULT);
+    if (options->action == ACTION_HOLD)
+        options->once_per = 0; /* of a config file; there is no command that could succeed */
     if (status == 0)
         status = together_check(options, settings);
-    if (status == 0 && options->unfair)
-        options->kind = NAMING_UNFAIR;
     options->new_lease = options->lease ? options->lease : lease_with_room(options->kill_after);
     return status;
 }
 
-static int check_lock(const struct settings *files, const char *name)
+static int check_lock(const struct settings *files, enum action action, const char *name)
 {
-    struct options scratch = {0};
+    struct options scratch = {.action = action};
     int status = resolve_settings(&scratch, files, name);
 
     options_release(&scratch);
     return status;
 }
 
-int resolve_check_all(const struct settings *files)
+int resolve_check_all(const struct settings *files, enum action action)
 {
-    int status = check_lock(files, NULL);
+    int status = check_lock(files, action, NULL);
 
     /* The settings of a lock stand together. */
     for (size_t i = 0; i < files->len && status == 0; i++) {
@@ -305,7 +311,7 @@ int resolve_check_all(const struct settings *files)
 
         if (lock &&
             (i == 0 || !files->list[i - 1].lock || strcmp(files->list[i - 1].lock, lock) != 0))
-            status = check_lock(files, lock);
+            status = check_lock(files, action, lock);
     }
     return status;
 }

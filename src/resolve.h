@@ -14,10 +14,10 @@ int resolve_check(const struct setting *setting);
 int resolve_check_name(const char *name);
 
 /*
- * Whether settings from files go together, for every lock that they name and for all others.
- * Returns 0, or the exit status after a sentence.
+ * Whether settings from files go together, for every lock that they name and for all others, as
+ * far as that matters to the action.  Returns 0, or the exit status after a sentence.
  */
-int resolve_check_all(const struct settings *files);
+int resolve_check_all(const struct settings *files, enum action action);
 
 /*
  * Sets *options, of which only what stands in no setting is filled in, by the settings and by

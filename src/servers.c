@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -117,6 +118,29 @@ struct servers *servers_parse(const char *text, char **fault)
         return NULL;
     }
     return servers;
+}
+
+static bool share_host(const struct servers *servers, const struct servers *others)
+{
+    for (size_t i = 0; i < servers->hosts_len; i++)
+        for (size_t j = 0; j < others->hosts_len; j++)
+            if (strcasecmp(servers->hosts[i].name, others->hosts[j].name) == 0 &&
+                strcmp(servers->hosts[i].port, others->hosts[j].port) == 0)
+                return true;
+    return false;
+}
+
+bool servers_alike(const char *text, const char *other)
+{
+    char *fault = NULL;
+    struct servers *one = servers_parse(text, &fault);
+    struct servers *two = one ? servers_parse(other, &fault) : NULL;
+    bool alike = two && strcmp(one->chroot, two->chroot) == 0 && share_host(one, two);
+
+    free(fault);
+    servers_free(one);
+    servers_free(two);
+    return alike;
 }
 
 const char *servers_text(const struct servers *servers)

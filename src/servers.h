@@ -25,6 +25,12 @@ struct servers;
  */
 struct servers *servers_parse(const char *text, char **fault);
 
+/*
+ * Whether two connect strings that can be read mean the same: the same chroot, and a host and port
+ * in common, since a server belongs to one ensemble.  Names are compared, and not looked up.
+ */
+bool servers_alike(const char *text, const char *other);
+
 /* The connect string as the user wrote it, for messages. */
 const char *servers_text(const struct servers *servers);
 

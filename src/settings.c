@@ -65,24 +65,30 @@ bool settings_applies(const struct setting *setting, const char *lock)
 
 const struct setting *settings_find(const struct settings *settings, int choice, const char *lock)
 {
+    return settings_find_up_to(settings, choice, lock, SETTINGS_COMMAND_LINE);
+}
+
+const struct setting *settings_find_up_to(const struct settings *settings, int choice,
+                                          const char *lock, enum settings_level level)
+{
     const struct setting *found = NULL;
 
     for (size_t i = 0; i < settings->len; i++) {
         const struct setting *setting = &settings->list[i];
 
         if (settings_choice(setting->option) == choice && settings_applies(setting, lock) &&
-            (!found || setting->level >= found->level))
+            setting->level <= level && (!found || setting->level >= found->level))
             found = setting;
     }
     return found;
 }
 
-bool settings_knows(const struct settings *settings, const char *lock)
+const struct setting *settings_section(const struct settings *settings, const char *lock)
 {
     for (size_t i = 0; i < settings->len; i++)
         if (settings->list[i].lock && strcmp(settings->list[i].lock, lock) == 0)
-            return true;
-    return false;
+            return &settings->list[i];
+    return NULL;
 }
 
 int settings_status(const struct setting *setting, int status)

@@ -19,8 +19,10 @@ enum {
     OPT_BREAK,
     OPT_CONFIG,
     OPT_CONNECT_TIMEOUT,
+    OPT_DEADLINE,
     OPT_EXPORT,
     OPT_FOR,
+    OPT_HELD,
     OPT_HOLD,
     OPT_HOOK,
     OPT_JSON,
@@ -30,9 +32,11 @@ enum {
     OPT_LOCK_DELAY,
     OPT_LOG_FORMAT,
     OPT_LOG_SYSLOG,
+    OPT_MAX_RUNTIME,
     OPT_NAMES,
     OPT_NODE_STYLE,
     OPT_NO_REENTRY,
+    OPT_NOW,
     OPT_ONCE_PER,
     OPT_ON_LOST,
     OPT_PERMITS,
@@ -94,8 +98,12 @@ bool settings_applies(const struct setting *setting, const char *lock);
 /* The setting that counts for a choice and a LOCK, or NULL for all locks; NULL if there is none. */
 const struct setting *settings_find(const struct settings *settings, int choice, const char *lock);
 
-/* Whether there is any setting for this LOCK alone. */
-bool settings_knows(const struct settings *settings, const char *lock);
+/* The same among those that count no more than level. */
+const struct setting *settings_find_up_to(const struct settings *settings, int choice,
+                                          const char *lock, enum settings_level level);
+
+/* The first setting for this LOCK alone; NULL if there is none. */
+const struct setting *settings_section(const struct settings *settings, const char *lock);
 
 /*
  * The exit status for a fault of a setting, or of several of which it counts most: instead of

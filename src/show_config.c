@@ -22,12 +22,19 @@ struct row {
     bool comment;
 };
 
-static char *join_with(const struct options *options)
+/* All --with together, or the key; names as they were given, since their sections count. */
+static char *join_with(const struct options *options, enum settings_level level)
 {
-    char *joined = xstrdup(options->with[0]);
+    const struct settings *settings = &options->settings;
+    char *joined = xstrdup("");
 
-    for (size_t i = 1; i < options->with_len; i++)
-        xreplace(&joined, xasprintf("%s, %s", joined, options->with[i]));
+    for (size_t i = 0; i < settings->len; i++) {
+        const struct setting *with = &settings->list[i];
+
+        if (with->option == OPT_WITH && with->level == level &&
+            settings_applies(with, options->name))
+            xreplace(&joined, xasprintf("%s%s%s", joined, *joined ? ", " : "", with->text));
+    }
     return joined;
 }
 
@@ -63,7 +70,7 @@ static char *value_text(const struct options *options, const struct setting *set
     case KEY_REENTRY:
         return yes_or_no(options->reentry);
     case OPT_WITH:
-        return join_with(options);
+        return join_with(options, setting->level);
     case 'w':
         return xstrdup(setting->option == 'n' ? "0" : setting->text);
     default:
@@ -117,14 +124,6 @@ static struct row make_row(const struct options *options, const struct config_ke
     return row;
 }
 
-static bool can_stand_in_file(const struct options *options, const char **text)
-{
-    for (size_t i = 0; i < options->with_len; i++)
-        if (strchr(*text = options->with[i], ','))
-            return false;
-    return true;
-}
-
 static void print(const struct options *options, const struct row *rows, size_t count)
 {
     int key_width = 0;
@@ -152,7 +151,7 @@ int show_config(const struct options *options)
     struct row rows[MAX_ROWS];
     size_t count = 0;
     const char *unfit = options->name;
-    bool fits = (!unfit || config_can_hold(unfit)) && can_stand_in_file(options, &unfit);
+    bool fits = !unfit || config_can_hold(unfit);
     int status = 0;
 
     for (const struct config_key *key = config_keys; key->name && count < MAX_ROWS; key++)

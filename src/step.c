@@ -11,11 +11,12 @@ void step_make_parents(struct lock *lock)
     const struct record fresh = {
         .base = 0, .lease_ms = lock->terms.lease / CLOCK_MS, .permits = lock->terms.permits};
     unsigned int depth = 0;
-    char text[RECORD_SIZE];
+    char text[RECORD_SIZE] = "";
 
     for (const char *p = lock->path; *p; p++)
         depth += *p == '/';
-    record_encode(&fresh, text);
+    if (!lock->terms.turn)
+        record_encode(&fresh, text);
     flight_take_off(lock, STEP_MAKE_PARENTS, depth);
     for (const char *p = strchr(lock->path + 1, '/'); p; p = strchr(p + 1, '/')) {
         char *ancestor = xstrndup(lock->path, (size_t)(p - lock->path));
@@ -34,7 +35,8 @@ static char *own_data(const struct lock *lock, enum contender_state state, int64
         [NAMING_READER] = CONTENDER_SHARED,   [NAMING_PERMIT] = CONTENDER_PERMIT,
         [NAMING_UNFAIR] = CONTENDER_UNFAIR,
     };
-    const struct contender_terms terms = {.kind = kinds[lock->terms.kind],
+    const struct contender_terms terms = {.kind = lock->terms.turn ? CONTENDER_PERMIT
+                                                                   : kinds[lock->terms.kind],
                                           .permits = lock->terms.permits,
                                           .lease_ms = lock->record.lease_ms,
                                           .no_delay = lock->terms.delay == 0,
@@ -45,17 +47,20 @@ static char *own_data(const struct lock *lock, enum contender_state state, int64
 
 static unsigned int requests_above(const struct lock *lock)
 {
-    return lock->terms.above ? 2 : 0;
+    return (lock->above_path ? 2U : 0) + (lock->outer_path ? 1U : 0);
 }
 
 /* The list first, as of the lock's own znode; both behind the own create. */
 static void read_above(struct lock *lock)
 {
-    if (!lock->terms.above)
+    if (!lock->above_path)
         return;
-    session_get_children(lock->session, lock_tag(lock, TAG_ABOVE), lock->terms.above,
+    if (lock->outer_path)
+        session_get_children(lock->session, lock_tag(lock, TAG_OUTER), lock->outer_path,
+                             SESSION_NO_WATCH);
+    session_get_children(lock->session, lock_tag(lock, TAG_ABOVE), lock->above_path,
                          SESSION_NO_WATCH);
-    session_get(lock->session, lock_tag(lock, TAG_ABOVE_DATA), lock->terms.above, SESSION_NO_WATCH);
+    session_get(lock->session, lock_tag(lock, TAG_ABOVE_DATA), lock->above_path, SESSION_NO_WATCH);
 }
 
 void step_join(struct lock *lock)
@@ -227,7 +232,7 @@ void step_square_above(struct lock *lock)
     const struct above *above = &lock->above;
     bool counts = recipe_plausible(above->vanished);
 
-    lock->squaring = square(lock, STEP_SQUARE_ABOVE, lock->terms.above, above->version, "",
+    lock->squaring = square(lock, STEP_SQUARE_ABOVE, lock->above_path, above->version, "",
                             counts ? above->vanished : 0);
 }
 

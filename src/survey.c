@@ -7,6 +7,7 @@
 #include "exitcode.h"
 #include "lockname.h"
 #include "log.h"
+#include "note.h"
 #include "survey_state.h"
 #include "xalloc.h"
 
@@ -34,7 +35,7 @@ static void ask(struct survey *survey, struct znode *znode, enum ask what)
 /* In this order: what the get shows of the lock is not older than the list. */
 static void ask_all(struct survey *survey, struct znode *znode)
 {
-    if (!znode->contender)
+    if (!survey_is_leaf(znode))
         ask(survey, znode, ASK_LIST);
     if (!znode->contender || znode->depth != SURVEY_NAMES)
         ask(survey, znode, ASK_GET);
@@ -85,7 +86,9 @@ static bool take_data(struct survey *survey, struct znode *znode, const struct s
     size_t len = event->data_len;
 
     znode->get_rc = event->rc;
-    if (event->rc == ZNONODE)
+    if (event->rc == ZNONODE && znode->is_note)
+        is_gone(survey, znode);
+    else if (event->rc == ZNONODE)
         forget(survey, znode);
     if (event->rc != ZOK)
         return true;
@@ -215,15 +218,30 @@ struct survey *survey_new(struct session *session, enum session_watch watch)
     return survey;
 }
 
-void survey_add(struct survey *survey, const char *path, enum survey_depth depth, bool by_name)
+static void add_root(struct survey *survey, const char *path, enum survey_depth depth,
+                     enum survey_role role)
 {
     size_t len = survey->roots_len++;
 
     survey->roots = xreallocarray(survey->roots, len + 1, sizeof(void *));
-    survey->by_name = xreallocarray(survey->by_name, len + 1, sizeof(survey->by_name[0]));
+    survey->roles = xreallocarray(survey->roles, len + 1, sizeof(survey->roles[0]));
     survey->roots[len] = tree_new(survey, NULL, path, depth);
-    survey->by_name[len] = by_name;
+    survey->roles[len] = role;
     ask_all(survey, survey->roots[len]);
+}
+
+void survey_add(struct survey *survey, const char *path, enum survey_depth depth, bool by_name)
+{
+    char *above = lockname_above(path);
+    char *note = note_path(path);
+
+    add_root(survey, path, depth, by_name ? ROLE_ASKED : ROLE_PLACE);
+    if (by_name && depth != SURVEY_NAMES)
+        add_root(survey, note, SURVEY_LOCK, ROLE_BESIDE);
+    if (by_name && above[1] && recipe_is_semaphore_part(strrchr(path, '/') + 1))
+        add_root(survey, above, SURVEY_LOCK, ROLE_BESIDE);
+    free(above);
+    free(note);
 }
 
 void survey_free(struct survey *survey)
@@ -239,9 +257,27 @@ void survey_free(struct survey *survey)
         if (survey->slots[i])
             tree_free_dropped(survey, survey->slots[i]);
     free(survey->roots);
-    free(survey->by_name);
+    free(survey->roles);
     free(survey->slots);
     free(survey);
+}
+
+/* A part of a semaphore is no lock: returns 0, or the exit status after a message. */
+static int refuse_parts(const struct survey *survey)
+{
+    for (size_t i = 0; i < survey->roots_len; i++) {
+        const struct znode *semaphore = survey_semaphore_around(survey, i);
+
+        if (semaphore) {
+            const char *before = log_set_lock(survey->roots[i]->path);
+
+            log_error("%s is a part of the semaphore %s; give that one as LOCK",
+                      survey->roots[i]->path, semaphore->path);
+            log_set_lock(before);
+            return EXITCODE_USAGE;
+        }
+    }
+    return 0;
 }
 
 int survey_read(struct survey *survey, struct admin *admin)
@@ -271,7 +307,7 @@ int survey_read(struct survey *survey, struct admin *admin)
         log_warning("only a part is read: there are more than %d znodes, or paths of more than %d "
                     "bytes; name the LOCK",
                     SURVEY_MAX, LOCKNAME_MAX);
-    return 0;
+    return refuse_parts(survey);
 }
 
 int survey_lock(struct admin *admin, const char *path, struct view *view)

@@ -50,7 +50,10 @@ void survey_views_free(struct view *views, size_t count);
 /* NULL is allowed. */
 void survey_free(struct survey *survey);
 
-/* Waits until it is complete.  Returns 0, or the exit status after a message. */
+/*
+ * Waits until it is complete.  Returns 0, or the exit status after a message: also where a part of
+ * a semaphore was asked for by name.
+ */
 int survey_read(struct survey *survey, struct admin *admin);
 
 /*

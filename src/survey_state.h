@@ -13,12 +13,20 @@ enum { SURVEY_MAX = 100000 };
 
 enum ask { ASK_LIST, ASK_GET, ASK_AWAIT, ASKS };
 
+/* What a place to begin with is there for. */
+enum survey_role {
+    ROLE_PLACE,
+    ROLE_ASKED,  /* the same, and asked for by name */
+    ROLE_BESIDE, /* to know more of one of these, and not shown */
+};
+
 struct znode {
     char *path;
     const char *name; /* the last part of path */
     struct znode *parent;
     enum survey_depth depth;
     bool contender;
+    bool is_note;         /* of --once-per, for the lock beside it */
     size_t slot;          /* in the survey's table */
     unsigned int pending; /* requests without an answer */
     bool again[ASKS];     /* the answer was lost, and contact with it */
@@ -39,7 +47,7 @@ struct survey {
     struct session *session;
     enum session_watch watch;
     struct znode **roots;
-    bool *by_name;
+    enum survey_role *roles; /* of the roots */
     size_t roots_len;
     struct znode **slots; /* all znodes, NULL where none is; a tag tells the slot */
     size_t slots_len;
@@ -48,6 +56,18 @@ struct survey {
     bool cut;         /* there are more */
     size_t pending;   /* of all znodes */
 };
+
+/*
+ * The semaphore that the root with this index is a part of, where that was asked for by name; else
+ * NULL.  In survey_views.c.
+ */
+const struct znode *survey_semaphore_around(const struct survey *survey, size_t root);
+
+/* Whether its data is all there is to it. */
+static inline bool survey_is_leaf(const struct znode *znode)
+{
+    return znode->contender || znode->is_note;
+}
 
 /* ---- survey_tree.c ---- */
 

@@ -35,6 +35,7 @@ struct znode *tree_new(struct survey *survey, struct znode *parent, const char *
     znode->parent = parent;
     znode->depth = depth;
     znode->contender = parent && recipe_sequence(znode->name, &sequence);
+    znode->is_note = note_is_path(path);
     znode->list_rc = znode->get_rc = ZNONODE;
     znode->slot = find_slot(survey);
     survey->slots[znode->slot] = znode;
@@ -75,7 +76,8 @@ static bool is_of_interest(const struct znode *znode, const char *name)
     if (znode->depth == SURVEY_LOCK)
         return recipe_is_semaphore_part(name) || recipe_is_kazoo_permit(name);
     /* What is ZooKeeper's own stands at the top, where a chroot does not show it. */
-    return !note_is_path(name) && !(!znode->path[1] && strcmp(name, "zookeeper") == 0);
+    return (znode->depth == SURVEY_TREE || !note_is_path(name)) &&
+           !(!znode->path[1] && strcmp(name, "zookeeper") == 0);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -95,7 +97,7 @@ static struct znode *new_child(struct survey *survey, struct znode *znode, const
 /* It was deleted when it was asked about last, and has been made again. */
 static bool is_gone(const struct znode *znode)
 {
-    return !znode->pending && (znode->contender ? znode->get_rc : znode->list_rc) == ZNONODE;
+    return !znode->pending && (survey_is_leaf(znode) ? znode->get_rc : znode->list_rc) == ZNONODE;
 }
 
 /* No lock is below a path that is longer than a lock's. */

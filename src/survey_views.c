@@ -1,11 +1,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "note.h"
 #include "survey_state.h"
 #include "xalloc.h"
 
 /* Views as they are gathered. */
 struct gathering {
+    const struct survey *survey;
     struct view *views;
     size_t len;
     size_t size;
@@ -91,6 +93,46 @@ static const struct znode *leases_of(const struct znode *znode, bool is_kazoo_se
     return tree_child(znode, RECIPE_SEMAPHORE_LOCKS) ? leases : NULL;
 }
 
+/*
+ * Where permits are taken has no record, and who takes one tells so: this tells the parts of a
+ * semaphore that is being made from a lock of that name.  What is not read yet may be one.
+ */
+static bool is_unfinished_part(const struct znode *znode)
+{
+    struct record record;
+
+    if (!recipe_is_semaphore_part(znode->name) || znode->list_rc != ZOK)
+        return false;
+    if (znode->get_rc == ZNONODE)
+        return true;
+    if (znode->data_len > 0)
+        return record_decode(znode->data, znode->data_len, &record) && record.permits;
+    for (size_t i = 0; i < znode->len; i++) {
+        const struct contender *told = znode->children[i]->told;
+
+        if (told && told->terms.kind != CONTENDER_PERMIT)
+            return false;
+    }
+    return has_contenders(znode);
+}
+
+const struct znode *survey_semaphore_around(const struct survey *survey, size_t root)
+{
+    const char *path = survey->roots[root]->path;
+    size_t len = (size_t)(survey->roots[root]->name - 1 - path);
+
+    if (survey->roles[root] != ROLE_ASKED || !recipe_is_semaphore_part(path + len + 1))
+        return NULL;
+    for (size_t i = 0; i < survey->roots_len; i++) {
+        const struct znode *above = survey->roots[i];
+
+        if (survey->roles[i] == ROLE_BESIDE && strncmp(above->path, path, len) == 0 &&
+            !above->path[len] && leases_of(above, has_kazoo_permits(above)))
+            return above;
+    }
+    return NULL;
+}
+
 static struct view *new_view(struct gathering *gathering)
 {
     if (gathering->len == gathering->size) {
@@ -99,6 +141,31 @@ static struct view *new_view(struct gathering *gathering)
             xreallocarray(gathering->views, gathering->size, sizeof(gathering->views[0]));
     }
     return &gathering->views[gathering->len++];
+}
+
+/* The note of --once-per for the lock there, or NULL: a child beside it, or a root of its own. */
+static const struct znode *note_of(const struct survey *survey, const struct znode *znode)
+{
+    char *path = note_path(znode->path);
+    const struct znode *note = NULL;
+
+    if (znode->parent)
+        note = tree_child(znode->parent, strrchr(path, '/') + 1);
+    for (size_t i = 0; i < survey->roots_len && !znode->parent && !note; i++)
+        if (strcmp(survey->roots[i]->path, path) == 0)
+            note = survey->roots[i];
+    free(path);
+    return note;
+}
+
+static int64_t success_of(const struct survey *survey, const struct znode *znode)
+{
+    const struct znode *note = note_of(survey, znode);
+    int64_t began = NOTE_NEVER;
+
+    if (note && note->get_rc == ZOK)
+        note_decode(note->data, note->data_len, &began);
+    return began;
 }
 
 /* Why it could not be read, ZOK if it was; that it is not there is no fault. */
@@ -115,14 +182,15 @@ static void add_bare(struct gathering *gathering, const struct znode *znode,
 {
     *new_view(gathering) = (struct view){.path = xstrdup(znode->path),
                                          .exists = znode->list_rc != ZNONODE,
+                                         .success_ms = success_of(gathering->survey, znode),
                                          .unread = unread ? xstrdup(unread->path) : NULL,
                                          .unread_rc = unread ? fault_of(unread) : ZOK};
 }
 
-static void gather(struct gathering *gathering, const struct znode *znode)
+/* Returns false if there is no more to be known of it. */
+static bool add_lock(struct gathering *gathering, const struct znode *znode,
+                     const struct znode *leases)
 {
-    bool is_kazoo_semaphore = has_kazoo_permits(znode);
-    const struct znode *leases = leases_of(znode, is_kazoo_semaphore);
     const struct znode *queue = leases ? tree_child(znode, RECIPE_SEMAPHORE_LOCKS) : NULL;
     struct view_source source;
     struct view_source queue_source = {0};
@@ -137,25 +205,38 @@ static void gather(struct gathering *gathering, const struct znode *znode)
         unread = queue;
     if (unread) {
         add_bare(gathering, znode, unread);
-        return;
+        return false;
     }
     source_of(leases ? leases : znode, &source);
     if (queue)
         source_of(queue, &queue_source);
     view = new_view(gathering);
     view_make(view, znode->path, &source, leases ? &queue_source : NULL);
+    view->success_ms = success_of(gathering->survey, znode);
     if (!view->is_lock) {
         view_release(view);
         gathering->len--;
     }
+    return true;
+}
+
+/* A part of a semaphore is no lock, but there may be some below it. */
+static void gather(struct gathering *gathering, const struct znode *znode, bool is_part)
+{
+    bool is_kazoo_semaphore = has_kazoo_permits(znode);
+    const struct znode *leases = leases_of(znode, is_kazoo_semaphore);
+
+    if (!is_part && !add_lock(gathering, znode, leases))
+        return;
     for (size_t i = 0; znode->depth != SURVEY_LOCK && i < znode->len; i++) {
         const struct znode *child = znode->children[i];
         /* Of what is shown as kazoo's, because it is used as that, the unused parts as well. */
-        bool is_part = recipe_is_semaphore_part(child->name) &&
-                       (leases || (is_kazoo_semaphore && !has_contenders(child)));
+        bool is_child_part = is_unfinished_part(child) ||
+                             (recipe_is_semaphore_part(child->name) &&
+                              (leases || (is_kazoo_semaphore && !has_contenders(child))));
 
-        if (!child->contender && !is_part)
-            gather(gathering, child);
+        if (!survey_is_leaf(child))
+            gather(gathering, child, is_child_part);
     }
 }
 
@@ -180,13 +261,16 @@ static size_t drop_doubles(struct view *views, size_t len)
 
 struct view *survey_views(const struct survey *survey, size_t *count)
 {
-    struct gathering gathering = {0};
+    struct gathering gathering = {.survey = survey};
 
     for (size_t i = 0; i < survey->roots_len; i++) {
         size_t before = gathering.len;
 
-        gather(&gathering, survey->roots[i]);
-        if (survey->by_name[i] && gathering.len == before)
+        if (survey->roles[i] == ROLE_BESIDE)
+            continue;
+        if (!survey_semaphore_around(survey, i))
+            gather(&gathering, survey->roots[i], is_unfinished_part(survey->roots[i]));
+        if (survey->roles[i] == ROLE_ASKED && gathering.len == before)
             add_bare(&gathering, survey->roots[i], NULL);
     }
     if (gathering.len)

@@ -179,13 +179,24 @@ size_t tree_signal(int signal, pid_t child)
 
 /* ---- the end ---- */
 
-/* Returns whether there are no children any more. */
-static bool reap(pid_t *child)
+void tree_note_status(struct tree_child *kept, pid_t pid, int wait_status)
 {
+    if (!kept || kept->reaped || pid != kept->pid)
+        return;
+    kept->reaped = true;
+    kept->wait_status = wait_status;
+}
+
+/* Returns whether there are no children any more. */
+static bool reap(pid_t *child, struct tree_child *kept)
+{
+    int status;
     pid_t pid;
 
     do {
-        pid = waitpid(-1, NULL, WNOHANG);
+        pid = waitpid(-1, &status, WNOHANG);
+        if (pid > 0)
+            tree_note_status(kept, pid, status);
         if (pid == *child)
             *child = 0;
     } while (pid > 0 || (pid < 0 && errno == EINTR));
@@ -196,7 +207,7 @@ static bool reap(pid_t *child)
  * What a child leaves when it dies becomes a child, and to kill children takes a tenth of the time
  * that it takes to find the others and to make sure of them.
  */
-static bool kill_children(pid_t *child)
+static bool kill_children(pid_t *child, struct tree_child *kept)
 {
     int64_t end = clock_now() + CHILDREN_FIRST;
     bool childless;
@@ -204,17 +215,17 @@ static bool kill_children(pid_t *child)
     tree_release_reserve();
     do {
         process_kill_children();
-        childless = reap(child);
+        childless = reap(child, kept);
     } while (!childless && clock_now() < end && poll(NULL, 0, 1) == 0);
     tree_reserve();
     return childless;
 }
 
-bool tree_kill(pid_t *child)
+bool tree_kill(pid_t *child, struct tree_child *kept)
 {
-    if (!kill_children(child) || !tree_outsiders_ended())
+    if (!kill_children(child, kept) || !tree_outsiders_ended())
         tree_signal(SIGKILL, *child);
-    return reap(child) && tree_outsiders_ended();
+    return reap(child, kept) && tree_outsiders_ended();
 }
 
 int64_t tree_kill_pause(unsigned int *round)

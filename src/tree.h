@@ -15,6 +15,16 @@
 #include "clock.h"
 #include "procid.h"
 
+/* A process whose wait status is kept. */
+struct tree_child {
+    pid_t pid; /* 0: none */
+    bool reaped;
+    int wait_status;
+};
+
+/* Notes that this pid was reaped, with that status. */
+void tree_note_status(struct tree_child *kept, pid_t pid, int wait_status);
+
 /* Puts descriptors by for the calls below, close-on-exec; for each process that is to make them. */
 void tree_reserve(void);
 
@@ -71,9 +81,10 @@ size_t tree_signal(int signal, pid_t child);
 /*
  * Kills every descendant and reaps what can be reaped; *child as above, 0 once it is.  Returns
  * whether none is left; else to be called again after tree_kill_pause(), since a process that is
- * being killed may have forked, and orphans take a moment to arrive.
+ * being killed may have forked, and orphans take a moment to arrive.  Fills in *kept, unless it is
+ * NULL, when it reaps that one.
  */
-bool tree_kill(pid_t *child);
+bool tree_kill(pid_t *child, struct tree_child *kept);
 
 /*
  * How long to wait before the next round, ns: from 5 to 40 ms as long as a lease's margin may last,

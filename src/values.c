@@ -12,6 +12,7 @@
 
 #define PERMITS_MAX 1000000
 #define RETRIES_MAX 1000000
+#define LIMIT_MAX (CLOCK_S * 86400 * 1000)
 
 const char *const values_log_levels[] = {[LOG_LEVEL_ERROR] = "error",
                                          [LOG_LEVEL_WARNING] = "warning",
@@ -57,6 +58,17 @@ int values_bounded(const char *name, const char *text, int64_t least, int64_t mo
     log_error("%s takes a time from %s to %s, not '%s'", name, clock_format(least, a),
               clock_format(most, b), text);
     return EXITCODE_USAGE;
+}
+
+int values_limit(const char *name, const char *text, int64_t *limit)
+{
+    /* What is written as more than 0 is a limit: it must not become none by rounding. */
+    int64_t least = strpbrk(text, "123456789") ? 1 : 0;
+    int status = values_bounded(name, text, least, LIMIT_MAX, limit);
+
+    if (*limit == 0) /* as timeout(1) has it */
+        *limit = CLOCK_NEVER;
+    return status;
 }
 
 int values_session_timeout(struct options *options, const char *name, const char *text)

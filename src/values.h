@@ -14,6 +14,8 @@ int values_wait(struct options *options, const char *name, const char *text);
 int values_status(const char *name, const char *text, int *status);
 /* A time from least to most; ns. */
 int values_bounded(const char *name, const char *text, int64_t least, int64_t most, int64_t *span);
+/* A time, or 0, which is none: CLOCK_NEVER. */
+int values_limit(const char *name, const char *text, int64_t *limit);
 int values_session_timeout(struct options *options, const char *name, const char *text);
 int values_signal(struct options *options, const char *name, const char *text);
 int values_pid(struct options *options, const char *name, const char *text);

@@ -32,23 +32,28 @@ static int compare(const void *left, const void *right)
 
 /*
  * The unfair one holds the lock only if it found nobody else there: with somebody older beside it,
- * it is about to go away, and stands last.
+ * it is about to go away, and stands last.  It is younger than what is known of already, too, while
+ * it is still to be read.  By its name it need not be the first of those with the number 0.
  */
 static void place_unfair(struct view *view)
 {
     struct view_contender unfair;
+    bool late;
+    size_t at = 0;
 
-    if (view->len < 2 || !is_unfair(&view->contenders[0]))
+    while (at < view->len && !is_unfair(&view->contenders[at]))
+        at++;
+    if (at == view->len)
         return;
-    unfair = view->contenders[0];
-    for (size_t i = 1; i < view->len; i++) {
-        if (unfair.read && view->contenders[i].read && view->contenders[i].czxid < unfair.czxid) {
-            memmove(view->contenders, view->contenders + 1,
-                    (view->len - 1) * sizeof(view->contenders[0]));
-            view->contenders[view->len - 1] = unfair;
-            return;
-        }
-    }
+    unfair = view->contenders[at];
+    late = unfair.pending;
+    for (size_t i = 0; i < view->len && unfair.read; i++)
+        late |= view->contenders[i].read && view->contenders[i].czxid < unfair.czxid;
+    if (!late)
+        return;
+    memmove(view->contenders + at, view->contenders + at + 1,
+            (view->len - 1 - at) * sizeof(view->contenders[0]));
+    view->contenders[view->len - 1] = unfair;
 }
 
 /*

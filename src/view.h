@@ -50,10 +50,11 @@ struct view {
     enum view_state state;
     enum contender_kind kind; /* of the holders; while it is free, of the lock as far as is known */
     bool kind_known;
-    int32_t permits;   /* of a semaphore; 0: it is none, or nobody knows */
-    int64_t lease_ms;  /* 0: it is no lock that zkflock has made or adopted */
-    uint32_t vanished; /* left without a word, and not waited for yet */
-    int64_t until_ms;  /* VIEW_SETTLING: until when, 0 as long as that is not told; else 0 */
+    int32_t permits;    /* of a semaphore; 0: it is none, or nobody knows */
+    int64_t lease_ms;   /* 0: it is no lock that zkflock has made or adopted */
+    int64_t success_ms; /* when the last run that succeeded with --once-per began; 0: unknown */
+    uint32_t vanished;  /* left without a word, and not waited for yet */
+    int64_t until_ms;   /* VIEW_SETTLING: until when, 0 as long as that is not told; else 0 */
 
     struct view_contender *contenders; /* holders come first */
     size_t len;

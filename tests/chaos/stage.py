@@ -150,13 +150,14 @@ class Stage:
         """Whether the ensemble had a fault of its own meanwhile."""
         return self.book.disturbed(self.since)
 
-    def violated(self, invariant: str, text: str) -> None:
+    def violated(self, invariant: str, text: str, lock: Optional[Lock] = None) -> None:
+        """lock: the one of which that was seen; None: the one of the stage."""
         self.book.violation(invariant, f"fault {self.played.number}, {self.played.name}: {text}",
-                            lock=self.lock)
+                            lock=lock or self.lock)
 
-    def expect(self, truth: bool, invariant: str, text: str) -> None:
+    def expect(self, truth: bool, invariant: str, text: str, lock: Optional[Lock] = None) -> None:
         if not truth:
-            self.violated(invariant, text)
+            self.violated(invariant, text, lock)
 
     def dead_by(self, run: Run, deadline: float) -> None:
         """Nothing of the payload's tree may be alive at that time, whatever else goes on."""

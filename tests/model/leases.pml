@@ -86,7 +86,9 @@ bool risks[N];
 #else
 #define UNRECORDED_WAIT MAX(own[me], DEFAULT)
 #endif
-#define WAITED_LENGTH (seen_record -> seen_length : UNRECORDED_WAIT)
+/* Where nobody has ever left, nobody has vanished. */
+#define WAITED_LENGTH \
+    (seen_record -> seen_length : (seen_departed == 0 -> 0 : UNRECORDED_WAIT))
 #if defined(OWN_LEASES) || defined(ADOPT_OWN)
 #define ADOPTED_LENGTH own[me]
 #else
@@ -194,7 +196,7 @@ bool risks[N];
 #define RISK_ADOPTS true
 #define MAY_ADOPT MAY_SQUARE
 #define LEFT proof[me]
-#define WAITED_LENGTH L
+#define WAITED_LENGTH (seen_record || seen_departed > 0 -> L : 0)
 #define CHOOSE_LEASE skip
 #define FORGET_LEASE skip
 #define SEEN_OF_RECORD

@@ -14,7 +14,7 @@ judged() { # judged COMMAND ARG...: words of a command that ends with 99 where a
 }
 
 @test "without a record and the right to write one, the lease is the default for all" {
-  zk "$ONE" create "$LOCK"
+  make_without_record "$LOCK"
   zk "$ONE" deny "$LOCK" rcda
   # A longer one is refused at once, not after the wait.
   run -78 timeout 10 zkflock --lease 25 "$LOCK" touch ran
@@ -35,7 +35,7 @@ judged() { # judged COMMAND ARG...: words of a command that ends with 99 where a
 }
 
 @test "a reader writes the missing record even if others leave while it waits" {
-  zk "$ONE" create "$LOCK"
+  make_without_record "$LOCK"
   background --shared "$LOCK" true
   leaving=$!
   zk "$ONE" await-count "$LOCK" 1
@@ -54,7 +54,7 @@ judged() { # judged COMMAND ARG...: words of a command that ends with 99 where a
 }
 
 @test "a permit holder writes the missing record even if others leave while it waits" {
-  zk "$ONE" create "$LOCK/leases"
+  make_without_record "$LOCK/leases"
   others "$LOCK/leases" _c_0123456789abcdef0123456789abcdef-lease- 1
   background -v --permits 2 "$LOCK" sh -c 'touch held; until [ -e go ]; do sleep 0.05; done' 2>log
   holder=$!
@@ -69,9 +69,7 @@ judged() { # judged COMMAND ARG...: words of a command that ends with 99 where a
 }
 
 @test "--lock-delay 0 writes the missing record too, at its own risk only" {
-  zk "$ONE" create "$LOCK"
-  zk "$ONE" contend "$LOCK" x- 3 </dev/null
-  zk "$ONE" await-count "$LOCK" 0
+  make_without_record "$LOCK" 3
   run -0 timeout 10 zkflock --lock-delay 0 --lease 30 "$LOCK" echo ran
   assert_output ran
   run -0 zk "$ONE" get "$LOCK"
@@ -98,4 +96,14 @@ judged() { # judged COMMAND ARG...: words of a command that ends with 99 where a
     assert_equal "$cut" cut
     close_proxy
   done
+}
+
+@test "a lock without a record that nobody has ever left is held at once, as there is nobody to wait for" {
+  zkflock "$LOCK/below/step" true
+  run -0 --separate-stderr zkflock -n "$LOCK/below" echo ran
+  assert_output ran
+  assert_equal "$stderr" ""
+  run -0 zkflock -n --shared "$LOCK" echo ran
+  zk "$ONE" create "$LOCK/p/leases"
+  run -0 zkflock -n --permits 2 "$LOCK/p" echo ran
 }

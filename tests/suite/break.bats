@@ -287,6 +287,24 @@ EOF
   assert contains log "a contender vanished; its command may run for"
 }
 
+@test "--break: nobody has to wait where a semaphore has permits beside those who vanished" {
+  patient "$LOCK" a --permits 2 --lease 4
+  run -0 step_in --break --yes "$LOCK"
+  assert_output --partial "zkflock: $LOCK was taken away from "
+  refute_output --partial "the next one starts"
+  ends_with 75 "$holder"
+  run -0 zkflock --list "$LOCK"
+  assert_line --index 1 "free, permits 0/2, lease 4 s"
+  run -0 zkflock -n --permits 2 "$LOCK" true
+  # With the second one there are as many as permits.
+  patient "$LOCK" b --permits 2
+  run -0 step_in --break --yes "$LOCK"
+  assert_line --index 1 "zkflock: the next one starts in up to 4 s, when that command is certain to have ended"
+  ends_with 75 "$holder"
+  run -0 zkflock --list "$LOCK"
+  assert_line --index 1 "free, but a holder vanished: the next one waits 4 s, lease 4 s"
+}
+
 @test "--break: a foreign holder's znode goes, with a warning that it may not notice" {
   foreign "$LOCK/0123456789abcdef0123456789abcdef__lock__0000000000"
   run -0 step_in --break --yes "$LOCK"
@@ -298,7 +316,7 @@ EOF
 }
 
 @test "--revoke: a session that expires while the question stands is taken up anew" {
-  connections() { zk "$ONE" mntr zk_num_alive_connections; }
+  connections() { figure zk_num_alive_connections; }
   fewer() { [ "$(connections)" -lt "$before" ]; }
   patient "$LOCK" a
   open_proxy

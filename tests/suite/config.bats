@@ -42,7 +42,7 @@ shows() {
     run -0 zk "$ONE" stat "$LOCK/$lock"
   done
   run -0 zk "$ONE" stat /t/config/abs
-  shows "with = $LOCK/elsewhere # command line" --with named
+  shows "with = named # command line" --with named
   run -0 configured --show-config top
   assert_line --regexp "^path += /top "
 }
@@ -67,6 +67,32 @@ shows() {
   assert_output --partial -lease-
   run -0 configured unfair sh -c 'echo "$ZKFLOCK_NODE"'
   assert_output --partial /unfair__lock__-lock-
+}
+
+@test "what has no effect does no harm: node-style with permits and unfair, once-per with --hold" {
+  printf '%s\n' "[zkflock]" "node-style = kazoo" "[lock p]" "path = $LOCK/p" "permits = 1" \
+    "[lock u]" "path = $LOCK/u" "kind = unfair" "[lock n]" "path = $LOCK/n" "once-per = 50m" >config
+  run -0 zkflock --config config --with u p zkflock --list "$LOCK/"
+  assert_line --regexp "^$LOCK/p +held +permits 1/1 "
+  assert_line --regexp "^$LOCK/u +held +unfair "
+  run -0 zkflock --config config p printenv ZKFLOCK_NODE
+  assert_output --regexp "^$LOCK/p/leases/_c_.*-lease-[0-9]{10}$"
+  run -0 zkflock --config config --permits 3 "$LOCK/typed" printenv ZKFLOCK_NODE
+  assert_output --regexp "^$LOCK/typed/leases/_c_.*-lease-[0-9]{10}$"
+  run -0 zkflock --config config --unfair "$LOCK/typed-unfair" true
+  # The names of a lock beside a semaphore are kazoo's still.
+  run -0 zkflock --config config --with "$LOCK/k" p sh -c "zk $ONE ls $LOCK/k"
+  assert_output --partial __lock__
+  for option in "" "--permits 2"; do
+    # shellcheck disable=SC2086 # an option and its argument
+    run -0 zkflock --config config --hold --for $$ $option n
+    zkflock --unlock --for $$ --config config n
+    zkflock --remove --config config n
+  done
+  refuses 64 "--permits does not go with --node-style: semaphores are Curator's" \
+    --config config --node-style kazoo p touch ran
+  refuses 64 "--once-per does not go with --hold: there is no command whose success could be noted" \
+    --config config --hold --for $$ --once-per 50m n
 }
 
 @test "an option replaces the kind of the file altogether" {
@@ -154,7 +180,7 @@ precedence() {
   shows "reentry = no # $XDG_CONFIG_HOME/zkflock/config:4"
   run -1 zkflock job zkflock -n job touch ran
   assert_output --partial "is busy"
-  run -0 zkflock other sh -c '(until [ -e end ]; do sleep 0.05; done; echo last) & touch end; echo first'
+  run -0 zkflock other sh -c '(until [ -e end ]; do sleep 0.05; done; echo last) & echo first; touch end'
   assert_output "first
 last"
   run -0 zkflock other zkflock other echo inside
@@ -229,17 +255,19 @@ lease = 21s" >home/.config/zkflock/config
 
 # ---- --show-config ----
 
-# round_trip ARG...: what is printed, read again, comes to the same.
+# round_trip ARG...: what is printed, read again beside other sections, comes to the same.
 round_trip() {
-  configured "${options[@]}" --show-config "$@" >first
+  configured "${options[@]}" --show-config "$@" >printed
+  printf '%s\n' "${others[@]}" | cat printed - >first
   zkflock --config first --show-config "$@" >second
-  run -0 diff <(sed 's/ *# [^=]*$//' first) <(sed 's/ *# [^=]*$//' second)
+  run -0 diff <(sed 's/ *# [^=]*$//' printed) <(sed 's/ *# [^=]*$//' second)
   run cat second
 }
 
 @test "--show-config prints a section that says the same" {
   unset ZKFLOCK_SERVERS
   options=()
+  others=()
   round_trip
   assert_line --index 0 "[zkflock]"
   assert_line --regexp '^servers +  = 127.0.0.1:2181 +# first:2$'
@@ -250,16 +278,19 @@ round_trip() {
     "conflict-exit-code = 0" "log-level = error" "[lock job]" "kind = unfair" "timeout = 5m" \
     "with = b, /c d" "[lock b]" "path = /elsewhere/b"
   round_trip
-  round_trip job
   round_trip b
   assert_line --regexp '^path += /elsewhere/b +# first:2$'
   round_trip /a/path
+  # The names of `with` mean what their own sections say.
+  others=("[zkflock]" "servers = a:1,b:2/chroot" "[lock b]" "path = /elsewhere/b")
+  round_trip job
+  assert_line --regexp '^with += b, /c d +# first:'
   options=(-n -s -v --node-style kazoo --lease 40)
   round_trip job
   assert_line --regexp '^kind += shared '
   options=(--permits 4 --with x --with y)
   round_trip job
-  assert_line --regexp '^with += /r/x, /r/y '
+  assert_line --regexp '^with += x, y '
 }
 
 @test "--show-config: defaults are the program's" {

@@ -74,8 +74,8 @@ mistake() {
 }
 
 @test "bad values" {
-  mistake "file:2: lease takes a time from 1 s to 1 d, not 'x'" "[zkflock]" "lease = x"
-  mistake "file:2: lease takes a time from 1 s to 1 d, not ''" "[zkflock]" "lease ="
+  mistake "file:2: lease takes a time from 3 s to 1 d, not 'x'" "[zkflock]" "lease = x"
+  mistake "file:2: lease takes a time from 3 s to 1 d, not ''" "[zkflock]" "lease ="
   mistake "file:2: connect-timeout takes a time from 100 ms to 1 d, not '0'" \
     "[zkflock]" "connect-timeout = 0"
   mistake "file:2: session-timeout takes a time from 1 s to 1 h, not '1'x'" \
@@ -105,16 +105,14 @@ mistake() {
 }
 
 @test "values that do not go together" {
-  mistake "file:2: a lease of 2 s is too short to survive the fail-over of a server; it takes 3.5 s or more" \
-    "[zkflock]" "lease = 2"
+  mistake "file:2: a lease of 3 s is too short to survive the fail-over of a server; it takes 3.5 s or more" \
+    "[zkflock]" "lease = 3"
   mistake "file:4: a lease of 3 s is too short to survive the fail-over of a server; it takes 3.5 s or more" \
     "[zkflock]" "lease = 20" "[lock unused]" "lease = 3"
   mistake "file:3: with --kill-after 8 s a lease of 15 s is too short to survive the fail-over of a server; a --kill-after of 7.9 s would do, or a --lease of 15.5 s" \
     "[zkflock]" "lease = 15s" "kill-after = 8s"
   mistake "file:3: --permits does not go with --shared or --exclusive: a permit is neither" \
     "[lock a]" "kind = shared" "permits = 3"
-  mistake "file:4: --permits does not go with --node-style: semaphores are Curator's" \
-    "[zkflock]" "node-style = kazoo" "[lock a]" "permits = 3"
   mistake "file:3: /locks/b is given twice; --with names further locks" \
     "[lock a]" "path = /locks/b" "with = b"
   mistake "file:2: the lock b has servers of its own (file:4), a has others" \
@@ -127,15 +125,43 @@ mistake() {
     --config file --lease 15 "$LOCK" touch ran
 }
 
+@test "parts of names that a lock above would take for its own" {
+  local kept="the name leases is kept for the permits of one; choose another LOCK"
+  local digits="a name that ends in ten digits is kept for those; choose another LOCK"
+  mistake "file:2: the LOCK /x/leases/y would make a semaphore of /x: $kept" "[lock a]" "path = /x/leases/y"
+  mistake "file:2: the LOCK /locks/x/leases/y would make a semaphore of /locks/x: $kept" \
+    "[lock a]" "with = x/leases/y"
+  mistake "file:2: the LOCK /x/n-0000000007/y would be a contender of /x by its part n-0000000007: $digits" \
+    "[lock a]" "path = /x/n-0000000007/y"
+  mistake "file:2: the LOCK /x/0000000007/y would be a contender of /x by its part 0000000007: $digits" \
+    "[lock a]" "with = b, /x/0000000007/y"
+  mistake "file:2: the LOCK /locks/x/0000000007/y would be a contender of /locks/x by its part 0000000007: $digits" \
+    "[lock x/0000000007/y]" "kind = shared"
+  for part in leases 0000000007; do
+    printf '%s\n' "[zkflock]" "root = /x/$part" >file
+    for how in "" "--with $LOCK" "--with b"; do
+      # shellcheck disable=SC2086 # options
+      run -78 zkflock --config file $how a touch ran
+      assert_output --regexp "^zkflock: file:2: the LOCK /x/$part/[ab] would .*; choose another LOCK\$"
+    done
+    # What others have made there can be looked at.
+    run -0 zkflock --config file --list a
+    run -1 zkflock --config file --remove a
+  done
+  printf '%s\n' "[lock a]" "with = b" >file
+  refuses 64 "the LOCK /x/leases/y would make a semaphore of /x: $kept" --config file /x/leases/y touch ran
+  refuses 64 "the LOCK /x/leases/y would make a semaphore of /x: $kept" --config file --with /x/leases/y a touch ran
+}
+
 @test "a mistake is told from the usual files and unused sections too, in each mode" {
   system_file "[lock unused]" "lease = x"
   run -78 configured "$LOCK" touch ran
-  assert_output "zkflock: /etc/zkflock.conf:2: lease takes a time from 1 s to 1 d, not 'x'"
+  assert_output "zkflock: /etc/zkflock.conf:2: lease takes a time from 3 s to 1 d, not 'x'"
   run -78 configured --show-config
   rm etc/zkflock.conf
   user_file "[lock unused]" "lease = x" "lease = y"
   run -78 configured --lease 20 "$LOCK" touch ran
-  assert_output "zkflock: $XDG_CONFIG_HOME/zkflock/config:2: lease takes a time from 1 s to 1 d, not 'x'"
+  assert_output "zkflock: $XDG_CONFIG_HOME/zkflock/config:2: lease takes a time from 3 s to 1 d, not 'x'"
   assert_not_exist ran
   run -0 configured --help
 }

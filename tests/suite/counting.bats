@@ -53,8 +53,7 @@ nobody_vanished() {
   # The server gets a's square behind b's.
   PROXY_OF=multi listen hold-request 1
   follows a -z "$VIA" --session-timeout 40 --shared "$LOCK"
-  await_cut 20
-  assert_equal "$cut" cut
+  proxy_strikes
   # Quickly: zkflock bears the proxy's silence for 0.8 s.
   kill -CONT "$(cat pid.b)"
   eventually test -e started.b
@@ -126,8 +125,7 @@ two_permits() {
   # The first set tells that it waits, the second one is its proof behind the wait.
   PROXY_OF="set" open_proxy hold-request 2
   follows a -z "$VIA" --session-timeout 40 --permits 2 "$LOCK/s"
-  await_cut 20
-  assert_equal "$cut" cut
+  proxy_strikes
   crashes b
   local record
   record=$(zk "$ONE" get "$LOCK/s/leases")$'\n'
@@ -155,8 +153,7 @@ two_permits() {
     sh -c 'touch a.held; until [ -e a.go ]; do sleep 0.05; done' 2>log.a
   local a=$!
   settles a
-  await_cut 20
-  assert_equal "$cut" cut
+  proxy_strikes
   # Quickly: zkflock bears the proxy's silence for 0.8 s.
   crashes b
   assert_not_exist a.held
@@ -177,8 +174,7 @@ two_permits() {
   vanish "$LOCK/s" --permits 2 --lock-delay 0
   PROXY_OF=multi open_proxy hold-request 1
   follows a -z "$VIA" --session-timeout 40 --permits 2 "$LOCK/s"
-  await_cut 20
-  assert_equal "$cut" cut
+  proxy_strikes
   touch b.go
   ends_with 0 "$(cat pid.b)"
   let_pass
@@ -229,8 +225,7 @@ EOF
   local waiter=$!
   eventually asked_for COUNT
   touch first.go
-  await_cut 20
-  assert_equal "$cut" cut
+  proxy_strikes
   others "$LOCK" _c_0123456789abcdef0123456789abcdef-lease- 1
   let_pass
   # It may ask for a sign of life while it waits for the answer.
@@ -247,10 +242,9 @@ EOF
   # zkflock bears the proxy's silence for a sixth of that, until it knows the lock's lease.
   background -v -z "$VIA" --session-timeout 40 --lease 120 "$LOCK" touch ran 2>log
   local late=$!
-  await_cut 20
-  assert_equal "$cut" cut
+  proxy_strikes
   zk "$ONE" await-count "$LOCK" 1
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   # The next contender waits a lease and squares the deleted znode.
   holds next "$LOCK"
   let_pass
@@ -270,9 +264,8 @@ EOF
   PROXY_OF=multi open_proxy hold-request 1
   background -v -z "$VIA" --session-timeout 40 --lease 120 --lock-delay 0 "$LOCK" touch ran 2>log
   local late=$!
-  await_cut 20
-  assert_equal "$cut" cut
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  proxy_strikes
+  lose
   let_pass
   ends_with 0 "$late"
   assert_exist ran
@@ -286,8 +279,7 @@ EOF
   PROXY_OF="get" open_proxy hold-request 3
   background -v -z "$VIA" --session-timeout 40 --lease 120 --lock-delay 0 --permits 1 "$LOCK/s" touch ran 2>log
   local late=$!
-  await_cut 20
-  assert_equal "$cut" cut
+  proxy_strikes
   zk "$ONE" await-count "$LOCK/s/leases" 1
   zk "$ONE" delete "$LOCK/s/leases/$(zk "$ONE" ls "$LOCK/s/leases")"
   others "$LOCK/s/leases" _c_0123456789abcdef0123456789abcdef-lease- 1

@@ -176,7 +176,7 @@ with_limit() {
   background "$LOCK" sh -c 'touch started; sleep 1000' 2>log
   keeper=$!
   eventually test -e started
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   ends_with 75 "$keeper"
   run -0 cat log
   assert_output --regexp "^zkflock: lost $LOCK: the znode $LOCK/_c_[^ ]* was deleted by somebody; sh was ended by SIGTERM\$"
@@ -268,7 +268,7 @@ with_limit() {
   background "$LOCK" sleep 1000 2>lost
   holder=$!
   zk "$ONE" await-count "$LOCK" 1
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   ends_with 75 "$holder"
   assert lines lost 1
   assert grep -q "lost $LOCK: .*; sleep was ended by SIGTERM" lost

@@ -55,7 +55,7 @@ load list
 }
 
 @test "--list: hostile data and names do not reach the terminal" {
-  hostile='zkflock/1 held exclusive\n\x1b[31mroot@evil\x07 pid 7: \x1b]0;pwned\x07\x9b\xff\nsince=\x1b[2J kind=\x1b version=\x1b[31m\n'
+  hostile=$'zkflock/1 held exclusive\n\x1b[31mroot@evil\x07 pid 7: \x1b]0;pwned\x07\x9b\xff\nsince=\x1b[2J kind=\x1b version=\x1b[31m\n'
   others "$LOCK/data" x- 2 "$hostile"
   # A change of direction, no width, a lone accent; a person's name.
   zkflock "$LOCK/"$'\u202eevil\u200b\u0301' true

@@ -37,17 +37,20 @@ end_subshells() {
   done 2>/dev/null || true
 }
 
-# no_ephemerals: true if the standalone server says that it has none, which most tests end with.
-no_ephemerals() {
-  local server key count=
+# figure KEY: what the standalone server says of itself.
+figure() {
+  local server key value=
   exec {server}<>"/dev/tcp/${ONE%:*}/${ONE##*:}" || return 1
   printf mntr >&"$server"
-  while read -rt 2 key count <&"$server"; do
-    [ "$key" != zk_ephemerals_count ] || break
+  while read -rt 2 key value <&"$server"; do
+    [ "$key" != "$1" ] || break
   done
   exec {server}>&-
-  [ "$count" = 0 ]
+  echo "$value"
 } 2>/dev/null
+
+# has_watches N: whether the standalone server has as many to fire.
+has_watches() { [ "$(figure zk_watch_count)" -eq "$1" ]; }
 
 # common_teardown [SECONDS]: nothing runs any more, and no contender is left after so long.
 # shellcheck disable=SC2120 # failover gives it more time
@@ -55,7 +58,7 @@ common_teardown() {
   local left
   end_subshells
   left=$(await_no_process 5) || fail "processes are left: $left" || return 1
-  no_ephemerals || left=$(zk "$ONE" leftovers "${1:-5}") || fail "contenders are left: $left" || return 1
+  [ "$(figure zk_ephemerals_count)" = 0 ] || left=$(zk "$ONE" leftovers "${1:-5}") || fail "contenders are left: $left" || return 1
 }
 
 # shellcheck disable=SC2119
@@ -132,6 +135,9 @@ when() { # when FILE
 # later_by MS EARLIER LATER: fail if less than MS passed between the two.
 later_by() { [ $(($3 - $2)) -ge "$1" ] || fail "$(($3 - $2)) ms later, not $1"; }
 
+# within MS EARLIER LATER: fail if more than MS passed between the two.
+within() { [ $(($3 - $2)) -le "$1" ] || fail "$(($3 - $2)) ms later, not $1 at the most"; }
+
 # Runs zkflock in the background, without a terminal and with bats' own descriptors closed; its pid
 # in $!.
 background() {
@@ -165,6 +171,23 @@ others_end() {
   eval "exec ${OTHERS[1]}>&-"
   wait "$others_pid"
 }
+
+# stood_in PATH N: N contenders of other clients come to a znode and go.
+stood_in() {
+  local before
+  before=$(zk "$ONE" ls "$1" | wc -l)
+  zk "$ONE" contend "$1" x- "$2" </dev/null
+  zk "$ONE" await-count "$1" "$before"
+}
+
+# make_without_record PATH [N]: a lock's znode as other clients make it; N of them, or one, have left it.
+make_without_record() {
+  zk "$ONE" create "$1"
+  stood_in "$1" "${2:-1}"
+}
+
+# lose: takes the lock away from the only contender.
+lose() { zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"; }
 
 # children PID NAME: those of that process with that name.
 children() { pgrep -P "$1" -x "$2" || true; }
@@ -225,6 +248,11 @@ let_pass() { echo >&"${PROXY[1]}"; }
 await_cut() {
   cut=
   read -r -t "$1" -u "${PROXY[0]}" cut || true
+}
+
+proxy_strikes() {
+  await_cut 20
+  assert_equal "$cut" cut
 }
 
 nothing_left_of() { # nothing_left_of LOCK

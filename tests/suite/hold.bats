@@ -115,7 +115,11 @@ nothing"
     run -64 "$shell" -ec 'eval "$(zkflock --hold --for $$ --export "$1//x")"; touch ran' sh "$LOCK"
     run -64 "$shell" -ec 'eval "$(zkflock --hold --export "$1")"; touch ran' sh "$LOCK"
     run -64 "$shell" -c 'eval "$(zkflock -w 1O --hold --unfiar --export "$1")" || exit; touch ran' sh "$LOCK"
+    run -64 "$shell" -c 'eval "$(zkflock --hold --for $$ "$1" --export)" || exit; touch ran' sh "$LOCK"
+    run -64 "$shell" -c 'eval "$(zkflock --unfiar --hold "$1" --for $$ --export)" || exit; touch ran' sh "$LOCK"
   done
+  run -64 --separate-stderr zkflock --unfiar "$LOCK" ./command --export
+  assert_output ""
   hold "$LOCK" release
   run -1 bash -ec 'source <(zkflock --hold --for $$ --export -n "$1"); touch ran' bash "$LOCK"
   assert_not_exist ran

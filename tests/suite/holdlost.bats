@@ -14,7 +14,7 @@ touch held
 wait
 EOF
   eventually test -e held
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   ends_with 143 "$script"
   eventually gone "$(cat child)"
   eventually gone "$(cat stubborn)"
@@ -39,7 +39,7 @@ done <children
 exec sleep 1000
 EOF
   eventually test -e held
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   ends_with 137 "$script"
   # All got the first signal.
   assert_equal "$(grep -cx 143 ends)" 70
@@ -59,7 +59,7 @@ touch held
 exec sleep 1000
 EOF
   eventually test -e held
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   ends_with 143 "$script"
   touch lost
   eventually test -s late
@@ -91,7 +91,7 @@ EOF
   world=$!
   eventually test -s caller.pid
   eventually test -s stubborn
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   ends_with 0 "$world"
   assert_equal "$(cat out)" "caller: 143
 alive"
@@ -121,7 +121,7 @@ EOF
   eventually test -e held
   keeper=$(keeper_of_hold)
   guard=$(children "$keeper" lock-guard)
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   ends_with 143 "$script"
   touch lost
   eventually test -e alive
@@ -155,7 +155,7 @@ touch held
 while :; do sleep 0.05; done
 EOF
   eventually test -e held
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   ends_with 9 "$script"
   assert_exist told
   eventually contains log "process $script was ended by SIGUSR1"
@@ -228,7 +228,7 @@ EOF
   adopter=$!
   eventually test -s held
   assert_equal "$(cat held)" 0
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   eventually gone "$adopter"
   ends_with 137 "$adopter"
   eventually contains log "process $adopter was sent SIGTERM, then killed"

@@ -63,19 +63,50 @@ events() { cut -d: -f2 told | paste -sd' '; }
   assert_equal "$(events)" "waiting acquired released"
 }
 
-@test "whoever gives up or is ended while waiting is not told of more" {
+@test "whoever gives up is told busy, whoever is ended while waiting nothing more" {
   teller
   hold "$LOCK" release
   run -1 zkflock -n --hook ./teller "$LOCK" true
-  assert_not_exist told
+  assert_equal "$(cat told)" "1:busy:$LOCK:none:none"
   run -1 zkflock -q -w 0.3 --hook ./teller "$LOCK" true
-  assert_equal "$(events)" waiting
+  assert_equal "$(events)" "busy waiting busy"
   wait_in_line log --hook ./teller "$LOCK" true
   kill -TERM "$waiter"
   ends_with 143 "$waiter"
-  assert_equal "$(events)" "waiting waiting"
+  assert_equal "$(events)" "busy waiting busy waiting"
   touch release
   wait "$holder"
+}
+
+# statuses: "EVENT STATUS" for each event of the run in the arguments, in one line.
+statuses() {
+  rm -f status.told
+  cat >status.teller <<'EOS'
+#!/bin/sh
+echo "$1 ${ZKFLOCK_STATUS-none}" >>status.told
+EOS
+  chmod +x status.teller
+  # What a zkflock around this one has set is not this run's.
+  ZKFLOCK_STATUS=99 zkflock --hook ./status.teller "$LOCK" "$@" 2>log || true
+  paste -sd' ' status.told
+}
+
+@test "released comes with the status of the run" {
+  assert_equal "$(statuses sh -c 'exit 7')" "acquired none released 7"
+  assert_equal "$(statuses true)" "acquired none released 0"
+  assert_equal "$(statuses sh -c 'kill -KILL $$')" "acquired none released 137"
+  printf '#!/no/such/interpreter\n' >script
+  chmod +x script
+  assert_equal "$(statuses ./script)" "acquired none released 127"
+}
+
+@test "several locks, one of which is busy: busy" {
+  teller
+  hold "$LOCK.z" release
+  run -1 zkflock -q -n --with "$LOCK.z" --hook ./teller "$LOCK" true
+  touch release
+  ends_with 0 "$holder"
+  assert_equal "$(events)" busy
 }
 
 @test "a lock that is lost: lost instead of released" {
@@ -83,7 +114,7 @@ events() { cut -d: -f2 told | paste -sd' '; }
   background --hook ./teller "$LOCK" sh -c 'touch started; exec sleep 1000' 2>log
   keeper=$!
   eventually test -e started
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   ends_with 75 "$keeper"
   assert_equal "$(events)" "acquired lost"
   assert_regex "$(tail -n 1 told)" "^1:lost:$LOCK:$LOCK/_c_[^:]+:[0-9]+\$"
@@ -95,7 +126,7 @@ events() { cut -d: -f2 told | paste -sd' '; }
     sh -c 'touch started; until [ -e release ]; do sleep 0.05; done; exit 6' 2>log
   keeper=$!
   eventually test -e started
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   eventually contains told :lost:
   touch release
   ends_with 6 "$keeper"

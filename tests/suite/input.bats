@@ -27,6 +27,36 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   assert_output --partial "is not valid UTF-8"
 }
 
+@test "a part of a name that the lock above it would take for a contender" {
+  for part in 0000000000 step-0000000007; do
+    local path=$LOCK/$part/step
+    local sentence="the LOCK $path would be a contender of $LOCK by its part $part: a name that ends in ten digits is kept for those; choose another LOCK"
+    usage "$sentence" "$path" touch ran
+    usage "$sentence" --permits 2 "$path" touch ran
+    usage "$sentence" --with "$path" "$LOCK" touch ran
+    usage "$sentence" --hold --for $$ "$path"
+    usage "$sentence" --show-config "$path"
+  done
+  usage "the LOCK /0000000000/step would be a contender of / by its part 0000000000: a name that ends in ten digits is kept for those; choose another LOCK" \
+    /0000000000/step touch ran
+  # Not even that part was made.
+  run -0 zkflock -n "$LOCK" echo ran
+  assert_output ran
+  run -0 zkflock "$LOCK/000000001/9999999999/step" true
+}
+
+@test "a part of a name that a contender would have: what others have made there can be taken away" {
+  zkflock "$LOCK" true
+  zk "$ONE" create "$LOCK/0000000000/step" $'zkflock/1 base=0 lease=15000ms\n'
+  run -0 zkflock --list "$LOCK/0000000000/step"
+  assert_line --index 0 "$LOCK/0000000000/step"
+  run -1 zkflock --break --yes "$LOCK/0000000000/step"
+  run -0 zkflock --remove "$LOCK/0000000000/step"
+  run -0 zkflock --break --yes "$LOCK"
+  run -0 zk "$ONE" ls "$LOCK"
+  assert_output ""
+}
+
 @test "a name of a megabyte, as far as the kernel passes one" {
   # One argument has at most 128 KiB; that is what can arrive.
   name=$(head -c 131000 /dev/zero | tr '\0' x)
@@ -74,19 +104,19 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   local wait="-n -w"
   local tell="--config --verbose --quiet --log-format --log-syslog"
   local -A effective=(
-    [run]="$tell $ask $wait -E $take --no-reentry --once-per --skip-exit-code --tree --close"
+    [run]="$tell $ask $wait -E $take --no-reentry --deadline --max-runtime --once-per --now --skip-exit-code --tree --close"
     [--hold]="$tell $ask $wait -E $take --no-reentry --export --for"
     [--unlock]="$tell --servers --export --for"
-    [--list]="$tell $ask --json --watch --names"
+    [--list]="$tell $ask --json --watch --names --held"
     [--revoke]="$tell $ask $wait --yes"
     [--break]="$tell $ask --yes"
     [--remove]="$tell $ask $wait"
-    [--show-config]="$tell $ask $wait -E $take --no-reentry --once-per --skip-exit-code --tree --close"
+    [--show-config]="$tell $ask $wait -E $take --no-reentry --deadline --max-runtime --once-per --skip-exit-code --tree --close"
   ) value=(
     [--permits]=2 [--with]=other [--hook]=true [--retry]=1 [--retry-delay]=1 [--node-style]=kazoo
     [--lease]=20 [--signal]=HUP [--kill-after]=1 [--on-lost]=kill [--lock-delay]=0 [--servers]=h
     [--connect-timeout]=1 [--session-timeout]=2 [--config]=xdg/zkflock/config [--log-format]=json
-    [--export]=--for=1 [--for]=1 [--once-per]=1h [--skip-exit-code]=3 [--wait]=1 [--timeout]=1 [--conflict-exit-code]=3
+    [--export]=--for=1 [--for]=1 [--once-per]=1h [--max-runtime]=1 [--deadline]=1 [--skip-exit-code]=3 [--wait]=1 [--timeout]=1 [--conflict-exit-code]=3
   ) told=(
     [--nb]=-n [--nonblock]=-n [--nonblocking]=-n [--wait]=-w [--timeout]=-w [--conflict-exit-code]=-E
   )

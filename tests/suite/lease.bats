@@ -221,18 +221,16 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   background -v --lease 300 --kill-after 0.5 "$LOCK" sh -c 'trap "" TERM; touch ready; exec sleep 1000' 2>log
   keeper=$!
   eventually test -e ready
-  eventually watched
+  eventually has_watches 1
   node=$(zk "$ONE" ls "$LOCK")
   zk "$ONE" delete "$LOCK/$node"
   eventually contains log "lost $LOCK: the znode $LOCK/$node was deleted by somebody; sh was sent SIGTERM, then killed"
   ends_with 75 "$keeper"
 }
 
-watched() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq 1 ]; }
-
 @test "--signal may be one that has no name" {
   guarded --signal 34 "$LOCK" sleep 1000
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   ends_with 75 "$keeper"
   assert grep -q "sleep was ended by signal 34" log
 }
@@ -276,7 +274,6 @@ watched() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq 1 ]; }
   touch go
   close_proxy
 }
-
 
 @test "--lock-delay 0 waits for nobody who vanished, and leaves the count to others" {
   guarded "$LOCK" sleep 1000
@@ -351,7 +348,7 @@ frozen() {
   assert grep -qE "lost $LOCK: zkflock itself stood still for [0-9.]+ s or longer, too long for a lease of 22 s; sleep was ended by SIGTERM" log
 }
 
-writes() { zk "$ONE" mntr zk_cnt_updatelatency; }
+writes() { figure zk_cnt_updatelatency; }
 written_since() { [ "$(writes)" -ge $(($1 + $2)) ]; } # written_since BEFORE N
 
 @test "contact comes back too late: for how long there was none is told" {
@@ -370,8 +367,13 @@ written_since() { [ "$(writes)" -ge $(($1 + $2)) ]; } # written_since BEFORE N
 }
 
 @test "lease, grace and lock delay that do not go together are refused with what would do" {
-  refuses 64 "a lease of 2 s is too short to survive the fail-over of a server; it takes 3.5 s or more" \
-    --lease 2 "$LOCK" touch ran
+  for lease in 0 0.5 2.9 2d; do
+    refuses 64 "--lease takes a time from 3 s to 1 d, not '$lease'" --lease "$lease" "$LOCK" touch ran
+  done
+  refuses 64 "a lease of 3 s is too short to survive the fail-over of a server; it takes 3.5 s or more" \
+    --lease 3 "$LOCK" touch ran
+  run -0 zkflock --lease 3 --kill-after 0.3 "$LOCK/short" true
+  run -0 zkflock --lease 3.5 "$LOCK/longer" true
   refuses 64 "with --kill-after 9 s a lease of 15 s is too short to survive the fail-over of a server; a --kill-after of 7.9 s would do, or a --lease of 17 s" \
     --lease 15 --kill-after 9 "$LOCK" touch ran
   refuses 64 "--lock-delay 10 s is shorter than the lease, 15 s, in which the command of a holder that vanished may still run; give at least that, or 0 to take the risk" \
@@ -379,7 +381,6 @@ written_since() { [ "$(writes)" -ge $(($1 + $2)) ]; } # written_since BEFORE N
   refuses 64 "--signal takes a signal such as TERM, INT or 15, not 'NOPE'" --signal NOPE "$LOCK" touch ran
   refuses 64 "--on-lost takes kill, term or warn, not 'ask'" --on-lost ask "$LOCK" touch ran
   refuses 64 "--kill-after takes a time from 0 ms to 1 h, not '-1'" --kill-after -1 "$LOCK" touch ran
-  refuses 64 "--lease takes a time from 1 s to 1 d, not '0'" --lease 0 "$LOCK" touch ran
 }
 
 @test "--kill-after without --lease: the lock's own lease counts, and a new lock gets one with room" {

@@ -98,7 +98,7 @@ free, lease 15 s"
   assert_equal "$(json 'd["format"]')" 1
   lock='d["locks"][0]'
   assert_equal "$(json "sorted($lock)")" \
-    "['exists', 'holders', 'kind', 'lease_ms', 'name', 'path', 'permits', 'state', 'until', 'vanished', 'waiting']"
+    "['exists', 'holders', 'kind', 'last_success', 'lease_ms', 'name', 'path', 'permits', 'state', 'until', 'vanished', 'waiting']"
   assert_equal "$(json "[${lock}[k] for k in ('name', 'path', 'exists', 'state', 'kind', 'permits', 'lease_ms', 'vanished', 'until')]")" \
     "['$LOCK', '$LOCK', True, 'held', 'exclusive', None, 15000, 0, None]"
   holder="${lock}['holders'][0]"
@@ -115,6 +115,105 @@ free, lease 15 s"
     assert grep -q "^\.It Cm $key\$" "$TESTS_DIR/../man/zkflock.1"
   done
   end_all ann.go
+}
+
+@test "--list --held: only what is held, or cannot be read, as a table, in JSON, and names" {
+  zkflock "$LOCK/idle" true
+  zkflock --permits 2 "$LOCK/idlepool" true
+  holder ann "$LOCK/busy"
+  waiter ben "$LOCK/busy"
+  holder cat --permits 2 "$LOCK/pool"
+  # One that has yet to wait for a holder that vanished holds nothing.
+  others "$LOCK/settles" _c_0123456789abcdef0123456789abcdef-lock- 1 \
+    $'zkflock/1 waiting exclusive\nann@h pid 7: true\nkind=exclusive settling=100000ms\n'
+  run -0 --separate-stderr zkflock --list --held "$LOCK/"
+  assert_equal "$(printf '%s\n' "${lines[@]}" | tr -s ' ' | cut -d' ' -f1,2)" "LOCK STATE
+$LOCK/busy held
+$LOCK/pool held"
+  assert_equal "$stderr" ""
+  run -0 zkflock --list --held --json "$LOCK/"
+  assert_equal "$(json '[l["name"] for l in d["locks"]]')" "['$LOCK/busy', '$LOCK/pool']"
+  run -0 zkflock --list --held --names "$LOCK/"
+  assert_output "$LOCK/busy
+$LOCK/pool"
+  # One by name, and those of the config files, which may be elsewhere.
+  run -0 zkflock --list --held "$LOCK/busy"
+  assert_line --index 1 "held, exclusive, 1 waiting, lease 15 s"
+  for how in "" --names; do
+    # shellcheck disable=SC2086 # none is no argument
+    run -0 zkflock --list --held $how "$LOCK/idle" "$LOCK/never"
+    assert_output ""
+  done
+  printf '[zkflock]\nroot = %s\n[lock busy]\n[lock never]\n' "$LOCK" >config
+  run -0 zkflock --config config --list --held --names
+  assert_output "busy
+pool"
+  run -69 zkflock --config config --list --held --names -z 127.0.0.1:1 --connect-timeout 300ms
+  zk "$ONE" deny "$LOCK/idle" cdwa
+  run -0 zkflock --list --held "$LOCK/"
+  assert_regex "$(row "$LOCK/idle")" "^$LOCK/idle \? \(unknown: not permitted\)$"
+  zk "$ONE" deny "$LOCK/idle" rcdwa
+  others_end
+  end_all ann.go cat.go
+}
+
+@test "--list: on a terminal the list of all ends with a summary, in a pipe it does not" {
+  printf '[zkflock]\nroot = %s\n' "$LOCK" >config
+  zkflock "$LOCK/idle" true
+  holder ann "$LOCK/busy"
+  waiter ben "$LOCK/busy"
+  run -0 zkflock --config config --list
+  assert_equal "${#lines[@]}" 3
+  run -0 terminal "send=zkflock --config config --list; echo d''one\n" "expect=2 locks, 1 held, 1 waiting" expect=done \
+    "send=zkflock --config config --list --held; echo d''two\n" "expect=2 locks, 1 held, 1 waiting" expect=dtwo
+  # The list without the lock that is free, which counts all the same.
+  assert_equal "$(tr -d '\r' <<<"$output" | grep -c '^idle ')" 1
+  for how in "--json" "--names" "idle busy"; do
+    run -0 terminal "send=zkflock --config config --list $how; echo d''one\n" expect=done
+    refute_output --partial "1 held"
+  done
+  end_all ann.go
+}
+
+# noted LOCK SECONDS: as if the last run that succeeded had begun so long ago; prints when, in ms.
+noted() {
+  local began=$(($(zk "$ONE" mtime "$1.once") - $2 * 1000))
+  zk "$ONE" set "$1.once" "zkflock-once/1 began=$began"$'\n'
+  echo "$began"
+}
+
+@test "--list: when the last run of --once-per that succeeded began" {
+  zkflock --once-per 1h "$LOCK/job" true
+  zkflock --once-per 1h "$LOCK/fails" false || true
+  zk "$ONE" create "$LOCK/other"
+  zk "$ONE" create "$LOCK/other.once" "somebody else's"
+  began=$(noted "$LOCK/job" 7200)
+  run -0 zkflock --list "$LOCK/job"
+  assert_line --index 1 "free, lease 15 s, last success 2h00m ago"
+  run -0 zkflock --list "$LOCK/fails"
+  assert_line --index 1 "free, lease 15 s"
+  run -0 zkflock --list "$LOCK/"
+  assert_regex "$(row "$LOCK/job")" "^$LOCK/job free last success 2h00m ago 0$"
+  assert_regex "$(row "$LOCK/fails")" "^$LOCK/fails free 0$"
+  # It is the same for locks asked for by name, as those of config files are, and for one in use.
+  holder ann "$LOCK/job"
+  for place in "$LOCK/" "$LOCK/job" "$LOCK/job $LOCK/other"; do
+    # shellcheck disable=SC2086 # two words
+    run -0 zkflock --list --json $place
+    job='[l for l in d["locks"] if l["path"] == "'$LOCK'/job"][0]'
+    assert_equal "$(json "${job}['last_success']")" \
+      "$(date -u -d "@${began%???}" +%FT%T).${began: -3}Z"
+    assert_equal "$(json "[l['last_success'] for l in d['locks'] if l['path'] != '$LOCK/job'] in ([], [None])")" True
+  done
+  run -0 zkflock --list "$LOCK/job"
+  assert_line --index 1 "held, exclusive, 0 waiting, lease 15 s, last success 2h00m ago"
+  end_all ann.go
+  # One that may not be read is not known, and nothing else suffers.
+  zk "$ONE" deny "$LOCK/job.once" cdwa
+  run -0 zkflock --list "$LOCK/job"
+  assert_output "$LOCK/job
+free, lease 15 s"
+  zk "$ONE" deny "$LOCK/job.once" rcdwa
 }
 
 @test "--list -q LOCK: held or free, by the exit status alone" {
@@ -146,6 +245,8 @@ free, lease 15 s"
   refuses 64 "--list -q takes exactly one LOCK, and tells by the exit status whether it is held" --list -q
   refuses 64 "--list -q takes exactly one LOCK, and tells by the exit status whether it is held" --list -q a b
   refuses 64 "-q does not go with --json: it tells by the exit status alone whether a LOCK is held" --list -q --json a
+  refuses 64 "-q does not go with --held: it tells by the exit status alone whether a LOCK is held" --list -q --held a
+  refuses 64 "--held does not go with --watch, which tells of locks that come free, too" --list --held --watch
   refuses 64 "-q does not go with --watch: it tells by the exit status alone whether a LOCK is held" --list -q --watch a
   refuses 64 "the LOCK '/a//b' has an empty part (//)" --list /a//b
   refuses 69 "no server reachable at 127.0.0.1:1 within 300 ms: Connection refused; check --servers (or \$ZKFLOCK_SERVERS) and that ZooKeeper runs there" \
@@ -268,12 +369,16 @@ path = $LOCK/far/nightly
 path = $LOCK/other
 [lock elsewhere]
 servers = 127.0.0.1:1
+[lock here]
+path = $LOCK/here
+servers = $ONE/
 END
   zkflock "/locks/$prefix/deploy" true
   zkflock "/locks/$prefix/hidden" true
   run -0 --separate-stderr zkflock --list
   assert_line --regexp "^$prefix/deploy +free"
   assert_line --regexp "^nightly +free +\(never used\)"
+  assert_line --regexp "^here +free +\(never used\)"
   # The name means another lock here.
   assert_line --regexp "^/locks/$prefix/hidden +free"
   assert_line --regexp "^$prefix/hidden +free +\(never used\)"
@@ -284,6 +389,9 @@ END
   refuses 64 "the lock elsewhere has servers of its own (xdg/zkflock/config:8): list it alone" \
     --config xdg/zkflock/config --list nightly elsewhere
   run -69 zkflock --list --connect-timeout 0.3 elsewhere
+  run -69 zkflock --list --connect-timeout 0.3 elsewhere/
+  refuses 64 "the lock elsewhere has servers of its own (xdg/zkflock/config:8): list it alone" \
+    --config xdg/zkflock/config --list elsewhere// nightly
 }
 
 @test "--list: nothing is there" {
@@ -358,4 +466,11 @@ deploy"
   # Only with a terminal that can, and not under NO_COLOR.
   assert_equal "$(grep -c $'\033\\[' <<<"$table")" 2
   end_all ann.go
+}
+
+@test "--list: the table in the manual has the states that there are" {
+  sed -n '/^LOCK  *STATE/,/^\.Ed/p' "$BATS_TEST_DIRNAME/../../man/zkflock.1" |
+    sed '1d; $d' | tr -s ' ' | cut -d' ' -f2 | sort -u >shown
+  sed -n 's/.*"free".*/&/p' "$BATS_TEST_DIRNAME/../../src/list_text.c" | grep -o '"[a-z]*"' | tr -d '"' | sort >printed
+  run -0 diff shown printed
 }

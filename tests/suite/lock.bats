@@ -31,10 +31,8 @@ increment='read -r n <"$1"; echo $((n + 1)) >"$1"'
 }
 
 watches() { # how many fired, on deletions or changes
-  zk "$ONE" mntr "zk_sum_node_$1_watch_count"
+  figure "zk_sum_node_$1_watch_count"
 }
-
-armed() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq "$1" ]; }
 
 @test "50 waiters are served in the order of their arrival, one woken by each release" {
   hold "$LOCK" release
@@ -43,12 +41,12 @@ armed() { [ "$(zk "$ONE" mntr zk_watch_count)" -eq "$1" ]; }
       sh "$i"
   done
   # Each waiter watches the one before it; the holder watches its own znode.
-  eventually armed 51
+  eventually has_watches 51
   deleted=$(watches deleted)
   changed=$(watches changed)
   touch release
   eventually test -e served
-  eventually armed 50
+  eventually has_watches 50
   # The release woke the first waiter, and told itself; the mark of the new holder was told to the
   # one behind it.
   assert_equal $(($(watches deleted) - deleted)) 2

@@ -34,6 +34,7 @@ hold_replaced() {
   background -v -z "$VIA" $2 "$LOCK" sh -c "touch held; $4" 2>log
   holder=$!
   eventually test -e held
+  eventually has_watches 1
   node=$(zk "$ONE" ls "$LOCK")
   take_over
 }
@@ -81,7 +82,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   background -v -z "$VIA" "$LOCK" sh -c 'touch held; exec sleep 1000' 2>log
   local holder=$!
   eventually test -e held
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   ends_with 75 "$holder"
   assert_file_contains log "was deleted by somebody"
   close_proxy
@@ -108,8 +109,7 @@ watches_late() {
   PROXY_OF="get" open_proxy hold-request 2
   background -v -z "$VIA" --session-timeout 40 "$@" "$LOCK" sleep 1000 2>log
   holder=$!
-  await_cut 20
-  assert_equal "$cut" cut
+  proxy_strikes
   node=$(zk "$ONE" ls "$LOCK")
 }
 
@@ -143,8 +143,7 @@ loses_at_once() {
     PROXY_OF=$operation listen reply 1
     background -z "$VIA" --node-style plain:x- "$LOCK" sh -c 'until [ -e go ]; do sleep 0.05; done; exit 3'
     holder=$!
-    await_cut 20
-    assert_equal "$cut" cut
+    proxy_strikes
     eventually asked_for PROOF_CLAIMED 2
     touch go
     ends_with 3 "$holder"
@@ -159,8 +158,7 @@ loses_at_once() {
   PROXY_OF=multi open_proxy hold-request 1
   background -z "$VIA" --session-timeout 40 --node-style plain:x- "$LOCK" true
   holder=$!
-  await_cut 20
-  assert_equal "$cut" cut
+  proxy_strikes
   node=$(zk "$ONE" ls "$LOCK")
   take_over "$node"
   # Somebody else has left, too, so that the version is another.
@@ -234,8 +232,7 @@ loses_at_once() {
     # shellcheck disable=SC2086 # two words
     background -v -z "$VIA" --session-timeout 40 --lease 120 --lock-delay 0 $kind "$LOCK" touch ran 2>log
     local waiter=$!
-    await_cut 20
-    assert_equal "$cut" cut
+    proxy_strikes
     # The other znode has the same version.
     take_over
     let_pass
@@ -278,8 +275,7 @@ loses_at_once() {
   # zkflock bears the proxy's silence for a sixth of that, until it knows the lock's lease.
   background -v --session-timeout 40 --lease 120 --unfair -z "$VIA" "$LOCK" touch ran 2>log
   local waiter=$!
-  await_cut 20
-  assert_equal "$cut" cut
+  proxy_strikes
   take_over
   let_pass
   eventually contains log "waiting for"

@@ -167,6 +167,7 @@ own_node() { zk "$ONE" ls "$LOCK" | head -n 1; }
   for value in 256 -1 x; do
     refuses 64 "--skip-exit-code takes an exit status from 0 to 255, not '$value'" --skip-exit-code "$value" "$LOCK" touch ran
   done
+  refuses 64 "--skip-exit-code goes with --once-per alone: without it, every run is due" --skip-exit-code 3 "$LOCK" touch ran
   for kind in "--shared" "--permits 2"; do
     # shellcheck disable=SC2086 # two words
     refuses 64 "--once-per does not go with ${kind% 2}: several would find at the same time that a run is due" \
@@ -339,7 +340,7 @@ events() { grep -oE '"event": ?"(acquired|lost|released|exit)"' "$1" | cut -d'"'
   background --on-lost warn --lease 5 --once-per 1h "$LOCK" sh -c 'touch started; until [ -e go ]; do sleep 0.05; done' 2>log
   job=$!
   eventually test -e started
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   eventually contains log "goes on without it"
   touch go
   ends_with 0 "$job"
@@ -398,4 +399,46 @@ at_least() { [ "$(wc -l <"$1" 2>/dev/null || echo 0)" -ge "$2" ]; } # at_least F
     assert lines "starts.$lock" 3
   done
   assert_not_exist overlaps
+}
+
+@test "once-per: --now runs what is not due, under the lock, and notes its success" {
+  zkflock --once-per 1h "$LOCK" true
+  set_note_back 60000
+  before=$(note)
+  # A failure changes nothing.
+  run -3 zkflock --once-per 1h --now "$LOCK" sh -c 'exit 3'
+  assert_equal "$(note)" "$before"
+  run -0 zkflock -v --once-per 1h --now "$LOCK" echo ran
+  assert_line ran
+  assert_line --regexp "the last successful run of $LOCK began 1 m( [0-9.]+ s)? ago; running again \(--now\)\$"
+  assert is_noted
+  noted=$(note)
+  assert [ "${noted#*=}" -ge $((${before#*=} + 60000)) ]
+  run -0 zkflock --once-per 1h "$LOCK" echo ran
+  assert_output ""
+  hold "$LOCK" release
+  run -1 zkflock -q -n --once-per 1h --now "$LOCK" touch again
+  touch release
+  ends_with 0 "$holder"
+  assert_not_exist again
+}
+
+@test "once-per: --now runs what is due as well" {
+  run -0 zkflock -v --once-per 1h --now "$LOCK" echo ran
+  assert_line ran
+  refute_line --partial "running again"
+  assert is_noted
+}
+
+@test "once-per: --now takes the period of a config file, and is refused without one" {
+  printf '[lock %s]\nonce-per = 1h\n' "$LOCK" >config
+  zkflock --config config "$LOCK" true
+  run -0 zkflock --config config "$LOCK" echo ran
+  assert_output ""
+  run -0 zkflock --config config --now "$LOCK" echo ran
+  assert_output ran
+  alone="--now goes with --once-per alone: without it, every run is a run now; leave --now out"
+  refuses 64 "$alone" --now "$LOCK" touch ran
+  printf '[lock %s]\nkind = unfair\n' "$LOCK" >config
+  refuses 64 "$alone" --config config --now "$LOCK" touch ran
 }

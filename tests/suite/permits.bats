@@ -117,6 +117,104 @@ EOF
 
 waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
 
+@test "--permits: no lock is called like what would make a semaphore of its parent" {
+  local sentence="the LOCK $LOCK/leases would make a semaphore of $LOCK: the name leases is kept for the permits of one; choose another LOCK"
+  refuses 64 "$sentence" "$LOCK/leases" touch ran
+  refuses 64 "$sentence" --permits 2 "$LOCK/leases" touch ran
+  refuses 64 "$sentence" --with "$LOCK/leases" "$LOCK" touch ran
+  refuses 64 "$sentence" --hold --for $$ "$LOCK/leases"
+  run -1 zkflock --remove "$LOCK/leases"
+  sentence="the LOCK $LOCK/leases/x would make a semaphore of $LOCK: the name leases is kept for the permits of one; choose another LOCK"
+  refuses 64 "$sentence" "$LOCK/leases/x" touch ran
+  refuses 64 "$sentence" --permits 2 "$LOCK/leases/x" touch ran
+  refuses 64 "$sentence" --with "$LOCK/leases/x" "$LOCK" touch ran
+  refuses 64 "$sentence" --hold --for $$ "$LOCK/leases/x"
+  # What others have made there can be looked at and taken away.
+  zk "$ONE" create "$LOCK/leases/x" $'zkflock/1 base=0 lease=15000ms\n'
+  run -0 zkflock --list --names "$LOCK/leases/x"
+  assert_output "$LOCK/leases/x"
+  run -1 zkflock --break --yes "$LOCK/leases/x"
+  zkflock --remove "$LOCK/leases/x"
+  # At the root there is nothing above that could be one.
+  for lock in /leases /leases/x; do
+    run -0 zkflock "$lock" true
+    zkflock --remove "$lock"
+  done
+  zk "$ONE" delete /leases
+}
+
+@test "--permits: a semaphore that is just being made is shown as one, or not at all" {
+  local seen=
+  for number in {8..25}; do
+    local lock=$LOCK/$number
+    zk "$ONE" create "$lock"
+    open_proxy hold-request "$number"
+    background -z "$VIA" --permits 2 "$lock" touch "ran.$number"
+    until [ -e "ran.$number" ]; do
+      await_cut 0.1
+      [ ! "$cut" ] || break
+    done
+    seen+="$(zk "$ONE" ls "$lock" | xargs)/"
+    for how in "" --names --json; do
+      # shellcheck disable=SC2086 # none is no argument
+      run -0 zkflock --list $how "$lock/"
+      refute_output --regexp "(^|"$'\n'"|\"path\": \")$lock/(locks|leases)"
+    done
+    run zkflock --list "$lock/locks"
+    case $status in
+    0) assert_line --index 1 --regexp "^free, and never used" ;;
+    *) assert_output "zkflock: $lock/locks is a part of the semaphore $lock; give that one as LOCK" ;;
+    esac
+    let_pass
+    eventually test -e "ran.$number"
+    wait $!
+    close_proxy
+  done
+  # There were moments without, with one, with both.
+  assert_regex "$seen" "^/+locks/.*/leases locks/"
+}
+
+@test "--permits: the two parts of a semaphore are no locks to be listed or broken" {
+  zkflock --permits 2 "$LOCK" true
+  for part in locks leases; do
+    for what in --list "--list --names" "--list --watch" "--list -q" "--break --yes" --remove; do
+      # shellcheck disable=SC2086 # options
+      refuses 64 "$LOCK/$part is a part of the semaphore $LOCK; give that one as LOCK" $what "$LOCK/$part"
+    done
+  done
+  # What is left of one that was not made to its end is shown no more.
+  zk "$ONE" delete "$LOCK/leases"
+  run -0 zkflock --list "$LOCK"
+  assert_output "$LOCK
+free, and never used as a lock"
+  # Where there is no semaphore, that is a lock like others.
+  zkflock "$LOCK.none/locks" true
+  for name in "$LOCK.none/" "$LOCK.none/locks"; do
+    run -0 zkflock --list --names "$name"
+    assert_output "$LOCK.none/locks"
+  done
+  assert_not_exist ran
+}
+
+@test "--permits: a lock called locks waits for nothing that left the znode above, and writes nothing there" {
+  zkflock "$LOCK/a" true
+  zkflock --remove "$LOCK/a"
+  run -0 zkflock -w 1 "$LOCK/locks" echo ran
+  assert_output ran
+  assert_equal "$(zk "$ONE" stat "$LOCK" | cut -d" " -f1)" 0
+}
+
+@test "--permits: behind the holder of a lock called locks it is told who that is" {
+  LOGNAME=ci hold "$LOCK/locks" release
+  run -1 zkflock -n --permits 2 "$LOCK" true
+  assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, held for [^ ]+ by ci@.*: sh -c "
+  background -v --permits 2 "$LOCK" touch ran 2>log
+  eventually contains log "waiting for a permit of $LOCK: 1 ahead, held for "
+  touch release
+  eventually test -e ran
+  wait
+}
+
 @test "--permits: a different number is an error that names both" {
   zkflock --permits 3 "$LOCK" true
   refuses 78 "$LOCK has 3 permits, not 5: all have to ask for the same number" --permits 5 "$LOCK" touch ran
@@ -127,7 +225,8 @@ waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
   zkflock --permits 3 "$LOCK" true
   refuses 78 "$LOCK is a semaphore; give --permits, or choose another LOCK, or take that one away with --remove" "$LOCK" touch ran
   refuses 78 "$LOCK is a semaphore; give --permits, or choose another LOCK, or take that one away with --remove" --unfair "$LOCK" touch ran
-  refuses 78 "$LOCK/leases holds the permits of a semaphore; it is no lock" "$LOCK/leases" touch ran
+  refuses 78 "$LOCK/locks is a part of the semaphore $LOCK; choose another LOCK" "$LOCK/locks" touch ran
+  refuses 78 "$LOCK/locks is a part of the semaphore $LOCK; choose another LOCK" --with "$LOCK/locks" "$LOCK/plain" touch ran
   hold "$LOCK/plain" release
   refuses 78 "$LOCK/plain is in use as a lock without --permits; leave that out, or choose another LOCK" \
     --permits 2 "$LOCK/plain" touch ran
@@ -136,6 +235,25 @@ waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
   touch release
   wait "$holder"
   run -0 zkflock -n "$LOCK/plain" true
+}
+
+@test "--permits: a part of a semaphore is none itself, idle or in use" {
+  local sentence="$LOCK/locks is a part of the semaphore $LOCK; choose another LOCK"
+  zkflock --permits 2 "$LOCK" true
+  refuses 78 "$sentence" --permits 2 "$LOCK/locks" touch ran
+  # As it was made with a record.
+  zk "$ONE" set "$LOCK/locks" $'zkflock/1 base=0 lease=15000ms\n'
+  refuses 78 "$sentence" --permits 2 "$LOCK/locks" touch ran
+  others "$LOCK/locks" lock- 1
+  refuses 78 "$sentence" --permits 2 "$LOCK/locks" touch ran
+  others_end
+  nothing_left_of "$LOCK/locks"
+  run -0 zkflock --permits 2 "$LOCK" true
+  # Where there is no semaphore, that is a LOCK like others.
+  run -0 zkflock --permits 2 "$LOCK.none/locks" true
+  # Nor is one at the root.
+  zk "$ONE" create "$LOCK.top/leases"
+  run -0 zkflock -z "$ONE$LOCK.top" --permits 2 /locks true
 }
 
 @test "--permits: an idle lock is refused, as is one whose holder vanished, and nothing is left of it" {
@@ -175,9 +293,7 @@ both_kinds() {
 }
 
 @test "--permits: where others stood without a record they are waited for, once" {
-  zk "$ONE" create "$LOCK"
-  zk "$ONE" contend "$LOCK" x- 2 </dev/null
-  zk "$ONE" await-count "$LOCK" 0
+  make_without_record "$LOCK" 2
   run -0 zkflock -v --permits 2 "$LOCK" echo ran
   assert_line --partial "$LOCK: a holder may have vanished from a lock that stood there"
   assert_line ran
@@ -189,18 +305,12 @@ both_kinds() {
   refute_output --partial vanished
 }
 
-# a_lock_stood_in LOCK: two contenders of a lock without a record have come and gone there.
-a_lock_stood_in() {
-  zk "$ONE" contend "$1" x- 2 </dev/null
-  zk "$ONE" await-count "$1" 2
-}
-
 @test "--permits: where others stood since it was used last they are waited for, once" {
   for name in used wrong; do
     zk "$ONE" create "$LOCK/$name"
     zkflock --permits 2 "$LOCK/$name" true
     # The two znodes of the semaphore stay.
-    a_lock_stood_in "$LOCK/$name"
+    stood_in "$LOCK/$name" 2
   done
   # More departures are counted out than there were, and nobody makes up for that.
   for _ in 1 2 3; do zk "$ONE" set "$LOCK/wrong" ""; done
@@ -217,6 +327,24 @@ a_lock_stood_in() {
   refute_output --partial vanished
   assert_equal "$(zk "$ONE" stat "$LOCK/used" | cut -d' ' -f1)" 2
   assert_equal "$(zk "$ONE" stat "$LOCK/wrong" | cut -d' ' -f1)" 3
+}
+
+@test "--permits: a lock below a part of a semaphore is listed, and used beside it" {
+  zkflock --permits 2 "$LOCK" true
+  hold "$LOCK/locks/foo" release
+  run -0 zkflock --permits 2 -n "$LOCK" true
+  run -0 zkflock --list --held --names "$LOCK"
+  assert_output "$LOCK/locks/foo"
+  for how in --names "--held --json" --json; do
+    # shellcheck disable=SC2086 # options
+    run -0 zkflock --list $how "$LOCK/"
+    assert_output --partial "$LOCK/locks/foo"
+    refute_output --regexp "$LOCK/(locks|leases)(\"|\$)"
+  done
+  run -0 zkflock --list --held "$LOCK"
+  assert_line --regexp "^$LOCK/locks/foo +held +exclusive "
+  touch release
+  ends_with 0 "$holder"
 }
 
 @test "--permits: where the data is of others no lock can have stood, and nobody is waited for" {
@@ -307,8 +435,7 @@ a_lock_stood_in() {
   background -v -z "$VIA" --session-timeout 9 --permits 2 "$LOCK" touch ran 2>log
   local waiter=$!
   eventually contains log "waiting for"
-  await_cut 20
-  assert_equal "$cut" cut
+  proxy_strikes
   touch a.go
   zk "$ONE" await-count "$LOCK/leases" 2
   let_pass
@@ -328,8 +455,7 @@ a_lock_stood_in() {
   PROXY_OF=multi listen hold-request 1
   background -v -z "$VIA" --session-timeout 40 --permits 2 "${LOCK%/leases}" touch ran 2>log
   local waiter=$!
-  await_cut 20
-  assert_equal "$cut" cut
+  proxy_strikes
   touch b.go
   zk "$ONE" await-count "$LOCK" 2
   let_pass

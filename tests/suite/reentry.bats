@@ -20,7 +20,7 @@ EOF
 }
 
 @test "re-entry: no second place in the queue, no connection, the same node and token" {
-  connections() { zk "$ONE" mntr zk_num_alive_connections; }
+  connections() { figure zk_num_alive_connections; }
   inside "$LOCK" sh -c 'echo "$ZKFLOCK_NODE $ZKFLOCK_TOKEN" >outer
     zkflock "$0" sh -c "echo \"\$ZKFLOCK_NODE \$ZKFLOCK_TOKEN\" >inner; until [ -e go ]; do sleep 0.05; done"' \
     "$LOCK" 3>&- 4>&- &
@@ -52,7 +52,7 @@ EOF
   # Longer than the lease: it is guarded, and proven.
   sleep 5
   refute gone "$(cat in)"
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   ends_with 75 "$holder"
   eventually gone "$(cat in)"
 }
@@ -339,7 +339,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
     echo "$ZKFLOCK_HELD" >held; touch ready; until [ -e go ]; do sleep 0.05; done' "$LOCK" 2>log
   holder=$!
   eventually test -e ready
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   eventually eval "asks_outer || [ -e ran ]"
   touch go
   # It gets no answer, and is killed with the rest.
@@ -364,7 +364,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   # As a build server does that takes its client's environment on.
   ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'trap "" TERM; echo $$ >in; while :; do sleep 0.05; done'
   eventually test -s in
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   ends_with 75 "$holder"
   assert gone "$(cat in)"
 }
@@ -423,7 +423,7 @@ shared_with_outsider() {
 @test "re-entry: --on-lost term waits for a zkflock from outside that uses the lock" {
   shared_with_outsider --on-lost term --lease 60
   eventually contains log "still use $LOCK"
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   eventually test -e told
   touch end
   eventually gone "$holder"

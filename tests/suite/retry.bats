@@ -197,6 +197,18 @@ waits_again() { [ "$(grep -c 'waiting for /' log)" -ge 2 ]; }
   refuses 64 "--retry-delay takes a time from 100 ms to 1 d, not '2d'" --retry-delay 2d "$LOCK" touch ran
 }
 
+@test "--retry-delay without --retry is refused where it is typed" {
+  refuses 64 "--retry-delay goes with --retry alone: without it, nothing is tried again" --retry-delay 1 "$LOCK" touch ran
+  refuses 64 "--retry-delay goes with --retry alone: without it, nothing is tried again" --retry-delay 1 --hold --for $$ "$LOCK"
+  echo "[zkflock]
+retry = 1" >retry
+  run -0 zkflock --config retry --retry-delay 1 "$LOCK" true
+  echo "[zkflock]
+retry-delay = 1" >delay
+  run -0 zkflock --config delay "$LOCK" true
+  run -0 zkflock --show-config --retry-delay 1 "$LOCK"
+}
+
 @test "a busy lock is not tried again, whatever status is given to that" {
   hold "$LOCK" release
   run -69 timeout 10 zkflock -n -E 69 --retry 1 --retry-delay 60 "$LOCK" touch ran

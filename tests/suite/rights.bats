@@ -128,7 +128,7 @@ holders_node() { echo "$1/$(zk "$ONE" ls "$1" | head -n 1)"; }
 }
 
 @test "WRITE on a lock without a record, for a longer lease than the default" {
-  zk "$ONE" create "$LOCK"
+  make_without_record "$LOCK"
   without w "$LOCK"
   refused 78 "$LOCK has no record of its lease and its ACL does not let this client write one, so the lease is 15 s for all; leave out --lease 25 s, or take the lock once as a user who may write to that znode" --lease 25 "$LOCK" touch ran
   restore "$LOCK"

@@ -53,6 +53,23 @@ two_readers_and_a_waiting_writer() { # a and b hold, w waits
   assert_equal "$(cat started)" $'a\nw\nb'
 }
 
+@test "a reader behind a waiting writer is told that it waits for a writer, and that the lock is shared" {
+  reader a
+  started a
+  run -1 zkflock -n "$LOCK" true
+  assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, held shared for [^ ]+ by "
+  writer w
+  queued w
+  run -1 zkflock -n --shared "$LOCK" true
+  assert_output --regexp "^zkflock: $LOCK is busy: 1 exclusive ahead, held shared for [^ ]+ by [^ ]+ pid [0-9]+: sh -c "
+  touch a.go
+  started w
+  run -1 zkflock -n --shared "$LOCK" true
+  assert_output --regexp "^zkflock: $LOCK is busy: 1 exclusive ahead, held for "
+  touch w.go
+  wait
+}
+
 @test "all readers behind a writer start when it has gone, those in front of one that gave up too" {
   writer w
   started w

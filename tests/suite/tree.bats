@@ -45,7 +45,7 @@ readonly DAEMON='setsid sh -c "echo \$\$ >daemon; until [ -e release ]; do sleep
   background -v --tree --lease 60 "$LOCK" sh -c "$DAEMON" 2>log
   outer=$!
   eventually contains log "still runs"
-  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  lose
   eventually gone "$(cat daemon)" # long before the lease ends
   ends_with 75 "$outer"
   assert grep "lost $LOCK" log

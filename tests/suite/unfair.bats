@@ -116,6 +116,8 @@ hold_unfair() {
 }
 
 @test "--unfair: what it does not go with" {
+  refuses 64 "--unfair does not go with --exclusive, which says how a place in the queue is named" \
+    --unfair -x "$LOCK" touch ran
   refuses 64 "--unfair does not go with --shared: without a queue readers would keep writers out for ever" \
     --unfair --shared "$LOCK" touch ran
   refuses 64 "--unfair does not go with --node-style: all of its kind use one name" \
@@ -164,8 +166,7 @@ counted() { assert_equal "$(vanished_in "$1")" 0; }
   # zkflock bears the proxy's silence for a sixth of the lease.
   background -v --unfair -z "$VIA" --lease 120 --session-timeout 40 --lock-delay 0 "$LOCK" touch ran 2>log
   waiter=$!
-  await_cut 20
-  assert_equal "$cut" cut
+  proxy_strikes
   zk "$ONE" delete "$LOCK/unfair__lock__-lock-0000000000"
   let_pass
   eventually contains log "waiting for"
@@ -186,8 +187,7 @@ counted() { assert_equal "$(vanished_in "$1")" 0; }
   eventually asked_for WATCH
   touch release
   wait "$holder"
-  await_cut 20
-  assert_equal "$cut" cut
+  proxy_strikes
   zk "$ONE" await-count "$LOCK" 1
   zk "$ONE" delete "$LOCK/unfair__lock__-lock-0000000000"
   let_pass

@@ -71,17 +71,13 @@ load vanishing
 }
 
 @test "the wait is the default lease when there is no record" {
-  zk "$ONE" create "$LOCK/bare"
-  zk "$ONE" create "$LOCK/forbidden"
+  make_without_record "$LOCK/bare"
+  make_without_record "$LOCK/forbidden"
   zk "$ONE" deny "$LOCK/forbidden" rcda
   # A lock may have stood where a semaphore is made.
-  zk "$ONE" create "$LOCK/above"
-  zk "$ONE" contend "$LOCK/above" x- 1 </dev/null
-  zk "$ONE" await-count "$LOCK/above" 0
+  make_without_record "$LOCK/above"
   # There more contenders have been counted out than have left.
-  zk "$ONE" create "$LOCK/overcounted"
-  zk "$ONE" contend "$LOCK/overcounted" x- 1 </dev/null
-  zk "$ONE" await-count "$LOCK/overcounted" 0
+  make_without_record "$LOCK/overcounted"
   for _ in 1 2 3; do zk "$ONE" set "$LOCK/overcounted" ""; done
   follows bare "$LOCK/bare"
   follows forbidden "$LOCK/forbidden"

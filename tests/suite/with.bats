@@ -153,6 +153,71 @@ with = $LOCK/a, $LOCK/b" >config
   wait "$holder"
 }
 
+@test "--with: each lock has the kind of its own section, and an option gives all one kind" {
+  printf '%s\n' "[lock s1]" "path = $LOCK/s1" "kind = shared" "[lock s2]" "path = $LOCK/s2" \
+    "[lock u]" "path = $LOCK/u" "kind = unfair" "[lock p]" "path = $LOCK/p" "permits = 2" \
+    "[lock job]" "path = $LOCK/job" "with = s1, s2" >config
+  # kinds_of OPTION...: of each lock, while job is held.
+  kinds_of() {
+    zkflock --config config "$@" job zkflock --list "$LOCK/" | awk '$2 == "held" { print $1, $3 }'
+  }
+  run -0 kinds_of
+  assert_output "$LOCK/job exclusive
+$LOCK/s1 shared
+$LOCK/s2 exclusive"
+  run -0 kinds_of --with s2,u
+  assert_line "$LOCK/s2 exclusive"
+  assert_line "$LOCK/u unfair"
+  run -0 kinds_of -s
+  assert_output "$LOCK/job shared
+$LOCK/s1 shared
+$LOCK/s2 shared"
+  run -0 kinds_of -x
+  assert_line "$LOCK/s1 exclusive"
+  # --permits is for LOCK alone.
+  run -0 zkflock --config config --permits 1 --with s1,s2 "$LOCK/many" zkflock --list "$LOCK/"
+  assert_line --regexp "^$LOCK/many +held +permits 1/1 "
+  assert_line --regexp "^$LOCK/s1 +held +shared "
+  assert_line --regexp "^$LOCK/s2 +held +exclusive "
+  for option in "" -s "--permits 1"; do
+    # shellcheck disable=SC2086 # an option and its argument
+    run -78 zkflock --config config $option --with p job touch ran
+    assert_output "zkflock: config:11: p is a semaphore, and --with takes no permits; give that one as LOCK"
+  done
+  # Two that hold s1 shared run beside each other.
+  run -0 zkflock --config config job zkflock --config config -w 5 --no-reentry --with s1 other echo both
+  assert_output both
+  [ ! -e ran ]
+}
+
+@test "--with: a lock is taken where it is without it, or not at all" {
+  unset ZKFLOCK_SERVERS
+  printf '%s\n' "[lock job]" "servers = $ONE/with" "with = $LOCK/deploy" "[lock other]" "servers = $ONE/with" >file
+  printf '%s\n' "[zkflock]" "servers = $ONE" | cat file - >all
+  cp file environment
+  # By [zkflock], by the default, by the environment.
+  for config in all file environment; do
+    [ "$config" != environment ] || export ZKFLOCK_SERVERS=$ONE
+    run -78 zkflock --config "$config" "$LOCK/x" touch ran
+    assert_output "zkflock: $config:3: the lock job has servers of its own ($config:2), $LOCK/deploy has others"
+    sed -i /^with/d "$config"
+    refuses 64 "the lock other has servers of its own ($config:4), $LOCK/deploy has others" \
+      --config "$config" --with "$LOCK/deploy" other touch ran
+  done
+}
+
+@test "--with: one ensemble however it is written, or by -z for all, or by the environment" {
+  printf '%s\n' "[zkflock]" "servers = 127.0.0.2:1, $ONE/with" \
+    "[lock job]" "servers = $ONE,127.0.0.2:1/with " "with = $LOCK/deploy" >config
+  run -0 env -u ZKFLOCK_SERVERS zkflock --config config --show-config job
+  run -0 env "ZKFLOCK_SERVERS=$ONE/with" zkflock --config config --show-config job
+  run -78 zkflock --config config --show-config job
+  run -0 zkflock --config config -z "$ONE" job echo ran
+  assert_output ran
+  sed -i 1,2d config
+  run -0 env "ZKFLOCK_SERVERS=$ONE/with" zkflock --config config --show-config job
+}
+
 @test "--with: bad names, and the same lock twice" {
   refuses 64 "the LOCK '/a//b' has an empty part (//)" --with /a//b "$LOCK" touch ran
   refuses 64 "/locks/x is given twice; --with names further locks" --with x /locks/x touch ran

@@ -9,7 +9,7 @@
 
 int main(int argc, char **argv)
 {
-    int wanted = argc > 1 ? atoi(argv[1]) : 0;
+    int wanted = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0;
     pid_t pid = 1;
 
     signal(SIGTERM, SIG_IGN);

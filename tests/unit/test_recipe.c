@@ -412,6 +412,14 @@ static void test_decide_adoption(void)
               vanished_after_adoption(&facts) == (kinds[i] == RECIPE_PERMIT ? 3 : 1));
         facts.census = census(1, 0, 0);
         CHECK("nobody ever left", vanished_after_adoption(&facts) == 0);
+        facts.careful = true;
+        CHECK("nobody to wait for", vanished_after_adoption(&facts) == 0);
+        facts.record = RECIPE_WRONG;
+        CHECK("nobody ever left, but the record is wrong", verdict(&facts) == RECIPE_SETTLE);
+        facts.record = RECIPE_FORBIDDEN;
+        CHECK("nobody to wait for without a record", verdict(&facts) == RECIPE_HOLD_BLIND);
+        facts.census = census(2, 1, 0);
+        CHECK("one has left", verdict(&facts) == RECIPE_SETTLE);
     }
 }
 

@@ -53,6 +53,8 @@ static void test_view(void)
     static const char *const readers[] = {"x-__READ__0000000003", "x-lock-0000000005",
                                           "x-__READ__0000000004", "x-__READ__0000000006"};
     static const char *const unfair[] = {"x-lock-0000000001", RECIPE_UNFAIR_NAME};
+    static const char *const beside[] = {"_c_a-__READ__0000000000", "_c_b-__READ__0000000001",
+                                         RECIPE_UNFAIR_NAME};
     static const char *const leases[] = {"x-lease-0000000001", "x-lease-0000000002",
                                          "x-lease-0000000003"};
     static const char *const takers[] = {"x-lock-0000000007", "x-lock-0000000008"};
@@ -72,6 +74,14 @@ static void test_view(void)
     source.contenders[1].czxid = 1;
     check_view("unfair and first", &source, NULL, VIEW_HELD, 1,
                RECIPE_UNFAIR_NAME " x-lock-0000000001");
+    source = source_of(beside, 3);
+    check_view("unfair and behind readers", &source, NULL, VIEW_HELD, 2,
+               "_c_a-__READ__0000000000 _c_b-__READ__0000000001 " RECIPE_UNFAIR_NAME);
+    source = source_of(unfair, 2);
+    source.contenders[1].read = false;
+    source.contenders[1].pending = true;
+    check_view("unfair and not read yet", &source, NULL, VIEW_HELD, 1,
+               "x-lock-0000000001 " RECIPE_UNFAIR_NAME);
 
     source = source_of(plain, 2);
     source.contenders[1].told.terms.settling_ms = 5000;
@@ -127,6 +137,8 @@ static int note_change(const struct change *change, void *whose)
 {
     char *text = whose;
 
+    if (change->kind == CHANGE_REMOVED)
+        CHECK("removed", change->view->state == VIEW_FREE && change->view->len == 0);
     sprintf(text + strlen(text), "%s%s%s%s", *text ? ", " : "", list_change_word(change->kind),
             change->contender ? " " : "", change->contender ? view_name(change->contender) : "");
     return 0;
@@ -159,6 +171,7 @@ static void test_changes(void)
     struct view three = view_of(names, 3, 0);
     struct view last = view_of(names + 2, 1, 0);
     struct view crashed = view_of(names, 0, 1);
+    char made[512] = "";
 
     last.contenders[0].czxid = three.contenders[2].czxid;
     check_changes(NULL, &none, "free");
@@ -170,6 +183,8 @@ static void test_changes(void)
     check_changes(&one, &crashed, "vanished a-0000000001");
     check_changes(&one, &one, "");
     check_changes(&one, NULL, "released a-0000000001, removed");
+    list_changes(&one, 0, &one, 1, note_change, made);
+    CHECK(made, strcmp(made, "made, acquired a-0000000001") == 0);
     /* Of the same name, but another one. */
     last.contenders[0].czxid++;
     check_changes(&three, &last,
@@ -183,9 +198,84 @@ static void test_changes(void)
     view_release(&crashed);
 }
 
+/* With --unfair one that has to wait is there only until it finds that out. */
+static void test_unfair_changes(void)
+{
+    static const char *const names[] = {"x-lock-0000000001", RECIPE_UNFAIR_NAME};
+    struct view none = view_of(names, 0, 0);
+    struct view fair = view_of(names, 1, 0);
+    struct view both = view_of(names, 2, 0);
+    struct view unfair = view_of(names + 1, 1, 0);
+    struct view crashed = view_of(names, 1, 1);
+
+    check_changes(&fair, &both, "");
+    check_changes(&both, &fair, "");
+    check_changes(&both, &crashed, "vanished " RECIPE_UNFAIR_NAME);
+    check_changes(&none, &unfair, "acquired " RECIPE_UNFAIR_NAME);
+    check_changes(&unfair, &none, "released " RECIPE_UNFAIR_NAME);
+    view_release(&none);
+    view_release(&fair);
+    view_release(&both);
+    view_release(&unfair);
+    view_release(&crashed);
+}
+
+static struct view semaphore_of(const char *const *leases, size_t leases_len, int64_t session,
+                                const char *const *takers, size_t takers_len)
+{
+    struct view_source source = source_of(leases, leases_len);
+    struct view_source queue = source_of(takers, takers_len);
+    struct view view;
+
+    source.data = "zkflock/1 base=0 lease=15000ms permits=1\n";
+    source.data_len = strlen(source.data);
+    if (leases_len > 1)
+        source.contenders[1].session = session;
+    for (size_t i = 0; i < takers_len; i++)
+        queue.contenders[i].session = 10 + (int64_t)i;
+    view_make(&view, "/l", &source, &queue);
+    return view;
+}
+
+/* Whoever waits for a permit has one znode in the queue, then one among the leases. */
+static void test_permit_changes(void)
+{
+    static const char *const leases[] = {"x-lease-0000000001", "x-lease-0000000002"};
+    static const char *const takers[] = {"x-lock-0000000007", "x-lock-0000000008"};
+    struct view queued = semaphore_of(leases, 1, 0, takers, 2);
+    struct view moving = semaphore_of(leases, 2, 10, takers, 2);
+    struct view moved = semaphore_of(leases, 2, 10, takers, 1);
+    struct view holds = semaphore_of(leases + 1, 1, 0, takers, 0);
+    struct view other = semaphore_of(leases, 2, 12, takers, 1);
+    struct view same = semaphore_of(leases, 1, 0, takers, 1);
+
+    /* The other one waits on. */
+    check_changes(&queued, &moving, "");
+    /* That one gives up. */
+    check_changes(&moving, &moved, "left x-lock-0000000008");
+    check_changes(&queued, &other, "left x-lock-0000000008, waiting x-lease-0000000002");
+    holds.contenders[0].session = 10;
+    holds.contenders[0].czxid = moved.contenders[1].czxid;
+    check_changes(&moved, &holds, "released x-lease-0000000001, acquired x-lease-0000000002");
+    check_changes(&same, &holds, "released x-lease-0000000001, acquired x-lease-0000000002");
+    /* What holds has not moved: a client that gives one back and comes again. */
+    same.contenders[1].session = 10;
+    check_changes(&holds, &same,
+                  "released x-lease-0000000002, acquired x-lease-0000000001, "
+                  "waiting x-lock-0000000007");
+    view_release(&queued);
+    view_release(&moving);
+    view_release(&moved);
+    view_release(&holds);
+    view_release(&other);
+    view_release(&same);
+}
+
 void unit_view(void)
 {
     test_view();
     test_view_times();
     test_changes();
+    test_unfair_changes();
+    test_permit_changes();
 }

@@ -131,7 +131,8 @@ def leader_killed(stage: Stage) -> None:
         for lock in stage.cluster.busy_locks:
             if lock is not stage.lock:
                 begin = lock.await_next(at, ELECTION + stage.vanished_on(lock))
-                stage.expect(begin is not None, "L", f"nobody holds {lock.path} after an election")
+                stage.expect(begin is not None, "L", f"nobody holds {lock.path} after an election",
+                             lock)
                 if begin:
                     with stage.book.guard:
                         stage.book.takeovers.append(("leader killed", begin - at))
@@ -176,7 +177,7 @@ def quorum_lost(stage: Stage) -> None:
         for lock in stage.cluster.busy_locks:
             begin = lock.await_next(healthy, 2 * stage.vanished_on(lock) + 10)
             stage.expect(begin is not None, "L",
-                         f"nobody holds {lock.path} after the quorum is back")
+                         f"nobody holds {lock.path} after the quorum is back", lock)
     stage.ends(run, EXIT_LOST, within=FAR)
 
 

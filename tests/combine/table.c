@@ -1,0 +1,19 @@
+/*
+ * Prints the options that the program knows actions for, one in a line.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "action.h"
+#include "options.h"
+
+int main(void)
+{
+    for (const struct action_effect *effect = action_effects; effect->option; effect++) {
+        char *name = options_name(effect->option);
+
+        puts(name);
+        free(name);
+    }
+    return 0;
+}

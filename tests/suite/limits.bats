@@ -1,0 +1,429 @@
+# --max-runtime: a limit on the run of the command.
+
+load helper
+
+# stubborn NAME: a command for zkflock that ignores TERM and HUP, and has a descendant, in a session of
+# its own, that does not; their pids in NAME.pids.
+stubborn() {
+  cat >"$1" <<'EOS'
+#!/bin/bash
+setsid sleep 1000 &
+trap '' TERM HUP
+echo "$$ $!" >"$0.pids.new"
+mv "$0.pids.new" "$0.pids"
+while :; do read -rt 1 _ <>"$SUITE_DIR/pause"; done
+EOS
+  chmod +x "$1"
+}
+
+# The processes of a stubborn command have gone.
+all_gone() {
+  local pid pids
+  read -ra pids <"$1.pids"
+  for pid in "${pids[@]}"; do
+    gone "$pid" || return 1
+  done
+}
+
+# runs FILE ARG...: zkflock as $keeper in the background, its messages in "log", until there is FILE.
+runs() {
+  local made=$1
+  shift
+  background "$@" 2>log
+  keeper=$!
+  eventually test -e "$made"
+}
+
+@test "max-runtime: a command that takes too long is ended by TERM: 124, in one message" {
+  before=$(now)
+  run -124 zkflock --max-runtime 0.5 --lease 60 "$LOCK" sleep 1000
+  later_by 500 "$before" "$(now)"
+  # Its grace would be 12 seconds.
+  within 10000 "$before" "$(now)"
+  assert_output "zkflock: sleep ran longer than --max-runtime 500 ms; sleep was ended by SIGTERM"
+  # Given back, and counted.
+  run -0 zkflock -n "$LOCK" true
+  run -0 zk "$ONE" stat "$LOCK"
+  assert_output --regexp '^2 4 0 0 '
+}
+
+@test "max-runtime: a command that ends in time keeps its status, and 0 is no limit" {
+  run -7 zkflock --max-runtime 1m "$LOCK" sh -c 'exit 7'
+  run -7 zkflock --max-runtime 0 "$LOCK" sh -c 'exit 7'
+  assert_output ""
+  # One that takes TERM for a reason to succeed did not end in time.
+  run -124 zkflock --max-runtime 0.3 "$LOCK" sh -c 'trap "exit 0" TERM; while :; do sleep 0.05; done'
+}
+
+@test "max-runtime: the time of the wait does not count" {
+  hold "$LOCK" release
+  wait_in_line log --max-runtime 1 "$LOCK" true
+  began=$(now)
+  eventually past $((began + 1200))
+  touch release
+  ends_with 0 "$waiter"
+  ends_with 0 "$holder"
+}
+
+@test "max-runtime: --signal comes first, after --kill-after KILL, and nobody has the lock before all is dead" {
+  stubborn first
+  background --max-runtime 0.5 --kill-after 1500ms --signal HUP "$LOCK" ./first 2>log
+  first=$!
+  eventually test -e first.pids
+  # Whoever comes next finds nothing of it.
+  run -0 zkflock "$LOCK" sh -c 'for pid in $(cat first.pids); do [ ! -d "/proc/$pid" ] || echo "alive: $pid"; done; cat /proc/uptime >next'
+  assert_output ""
+  ends_with 124 "$first"
+  assert_equal "$(cat log)" "zkflock: ./first ran longer than --max-runtime 500 ms; ./first was sent SIGHUP, then killed"
+  assert all_gone first
+}
+
+@test "max-runtime: TERM is answered in the grace" {
+  cat >tidy <<'EOS'
+#!/bin/sh
+trap 'cat /proc/uptime >asked; until [ -e tidied ]; do sleep 0.05; done; exit 3' TERM
+while :; do sleep 0.05; done
+EOS
+  chmod +x tidy
+  background --max-runtime 0.3 --kill-after 4 "$LOCK" ./tidy 2>log
+  tidy=$!
+  eventually test -s asked
+  # The lock is held until then.
+  run -1 zkflock -q -n "$LOCK" true
+  touch tidied
+  ends_with 124 "$tidy"
+  assert contains log "./tidy was ended by SIGTERM"
+}
+
+@test "max-runtime: every kind of lock" {
+  for kind in --shared --exclusive --unfair "--permits 2" "--with $LOCK.with" "--node-style kazoo" "--lock-delay 0"; do
+    # shellcheck disable=SC2086 # an option and its value
+    run -124 zkflock --max-runtime 0.2 $kind "$LOCK.${kind//[^a-z]/}" sleep 1000
+    # shellcheck disable=SC2086
+    run -0 zkflock -n $kind "$LOCK.${kind//[^a-z]/}" true
+  done
+}
+
+@test "max-runtime: of a zkflock inside, its own command alone is ended, and the lock stays held" {
+  run -0 zkflock "$LOCK" sh -c '
+    zkflock --max-runtime 0.3 "$1" sleep 1000
+    echo "inside $?"
+    zkflock -q --no-reentry -n "$1" true
+    echo "again $?"' sh "$LOCK"
+  assert_output "zkflock: sleep ran longer than --max-runtime 300 ms; sleep was ended by SIGTERM
+inside 124
+again 1"
+}
+
+@test "max-runtime: of a zkflock around others, all are ended" {
+  run -124 zkflock --max-runtime 1 "$LOCK" zkflock "$LOCK" sh -c 'echo $$ >inner; exec sleep 1000'
+  assert_line "zkflock: zkflock ran longer than --max-runtime 1 s; zkflock was ended by SIGTERM"
+  assert gone "$(cat inner)"
+}
+
+@test "max-runtime: a zkflock inside that outlives the command counts" {
+  run -124 zkflock --max-runtime 1 "$LOCK" sh -c 'zkflock "$1" sh -c "touch in; exec sleep 1000" & until [ -e in ]; do sleep 0.05; done' sh "$LOCK"
+  assert_line --partial "what was started by sh ran longer than --max-runtime 1 s; "
+}
+
+@test "max-runtime: a zkflock inside that outlives the command counts, though the keeper is stopped" {
+  background --max-runtime 5 "$LOCK" sh -c 'zkflock "$1" sh -c "echo \$\$ >in; exec sleep 1000" & until [ -e go ]; do sleep 0.05; done' sh "$LOCK" 2>log
+  keeper=$!
+  eventually test -s in
+  kill -STOP "$keeper"
+  touch go
+  eventually gone "$(cat in)"
+  kill -CONT "$keeper"
+  ends_with 124 "$keeper"
+}
+
+@test "max-runtime: a zkflock that came in from elsewhere and ends at once is not waited for longer" {
+  background --max-runtime 3 --lease 60 --kill-after 8 "$LOCK" \
+    sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e go ]; do sleep 0.05; done; exit 3' 2>log
+  keeper=$!
+  eventually test -s held
+  ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'touch in; exec sleep 1000' 2>other
+  other=$!
+  eventually test -e in
+  began=$(now)
+  touch go
+  ends_with 124 "$keeper"
+  within 8000 "$began" "$(now)"
+  ends_with 143 "$other"
+  assert contains log "what was started by sh ran longer than --max-runtime 3 s; it was ended by SIGTERM"
+}
+
+@test "max-runtime: with --tree what the command started counts" {
+  run -124 zkflock --max-runtime 0.5 --tree "$LOCK" sh -c 'sleep 1000 & echo $! >child'
+  assert_output --partial "what was started by sh ran longer than --max-runtime 500 ms; "
+  assert gone "$(cat child)"
+  # Without, what is left is nobody's business.
+  run -0 zkflock --max-runtime 0.5 "$LOCK" sh -c 'sleep 1000 >out 2>&1 3>&- 4>&- & echo $! >child'
+  kill "$(cat child)"
+}
+
+@test "max-runtime: a stopped command is ended as well, and its time goes on" {
+  background --max-runtime 4 "$LOCK" sh -c 'echo $$ >pid; exec sleep 1000' 2>log
+  keeper=$!
+  eventually test -s pid
+  kill -STOP "$(cat pid)"
+  ends_with 124 "$keeper"
+  assert contains log "sh was ended by SIGTERM"
+}
+
+@test "max-runtime: terminal: Ctrl-Z does not stop the clock" {
+  terminal 'send=zkflock --max-runtime 5 '"$LOCK"' sh -c "echo \\$\\$ >pid; exec sleep 1000"\n' \
+    file=pid key=z 'expect=Stopped' 'send=until ! kill -0 $(cat pid) 2>/dev/null; do :; done; fg; echo status $?\n' \
+    'expect=status 124'
+}
+
+@test "max-runtime: it holds while the keeper is stopped" {
+  stubborn command
+  runs command.pids --max-runtime 5 --kill-after 500ms "$LOCK" ./command
+  kill -STOP "$keeper"
+  eventually all_gone command
+  kill -CONT "$keeper"
+  ends_with 124 "$keeper"
+  assert contains log "ran longer than --max-runtime 5 s; "
+}
+
+@test "max-runtime: it holds while the keeper is stopped for longer than its session lives" {
+  background --max-runtime 4 --lease 20 --session-timeout 1 "$LOCK" sh -c 'echo $$ >pid; exec sleep 1000' 2>log
+  keeper=$!
+  eventually test -s pid
+  kill -STOP "$keeper"
+  eventually gone "$(cat pid)"
+  zk "$ONE" await-count "$LOCK" 0
+  kill -CONT "$keeper"
+  ends_with 124 "$keeper"
+}
+
+@test "max-runtime: it holds while the guard is stopped" {
+  stubborn command
+  runs command.pids --max-runtime 5 --lease 60 --kill-after 500ms "$LOCK" ./command
+  began=$(now)
+  kill -STOP "$(children "$keeper" lock-guard)"
+  ends_with 124 "$keeper"
+  # The lease would have taken longer to tell.
+  within 25000 "$began" "$(now)"
+  assert all_gone command
+  # The guard has sent it nothing before.
+  assert contains log "ran longer than --max-runtime 5 s; ./command was killed"
+}
+
+@test "max-runtime: it holds inside, without a lease of its own, while the guard is stopped" {
+  background "$LOCK" sh -c 'echo $$ >outer; zkflock --max-runtime 5 --kill-after 500ms "$1" sh -c "echo \$PPID >guard; echo \$\$ >inner; exec sleep 1000"; echo $? >status' sh "$LOCK"
+  outer=$!
+  eventually test -s inner
+  kill -STOP "$(cat guard)"
+  ends_with 0 "$outer"
+  assert_equal "$(cat status)" 124
+  assert gone "$(cat inner)"
+}
+
+@test "max-runtime: the keeper is killed in the grace: all is ended at once, the lock given back" {
+  stubborn command
+  runs command.pids --max-runtime 0.5 --lease 60 --kill-after 20 "$LOCK" ./command
+  eventually gone "$(cut -d' ' -f2 command.pids)"
+  kill -KILL "$keeper"
+  eventually all_gone command
+  PATIENCE=10 eventually zkflock -q -n --lock-delay 0 "$LOCK" true
+}
+
+@test "max-runtime: the guard is killed in the grace: all is ended, 124" {
+  stubborn command
+  runs command.pids --max-runtime 0.5 --lease 60 --kill-after 20 "$LOCK" ./command
+  eventually gone "$(cut -d' ' -f2 command.pids)"
+  kill -KILL "$(children "$keeper" lock-guard)"
+  ends_with 124 "$keeper"
+  assert all_gone command
+}
+
+@test "max-runtime: the guard is stopped in the grace, under --on-lost term too: all is ended, 124" {
+  stubborn command
+  runs command.pids --max-runtime 0.5 --lease 60 --kill-after 5 --on-lost term "$LOCK" ./command
+  eventually gone "$(cut -d' ' -f2 command.pids)"
+  began=$(now)
+  kill -STOP "$(children "$keeper" lock-guard)"
+  ends_with 124 "$keeper"
+  within 25000 "$began" "$(now)"
+  assert all_gone command
+  assert contains log "./command was sent SIGTERM, then killed"
+}
+
+@test "max-runtime: all of it stood still past the limit: SIGTERM and the grace come all the same" {
+  runs started --max-runtime 3 --lease 60 --kill-after 500ms "$LOCK" \
+    sh -c 'trap "touch tidied; exit" TERM; touch started; while :; do sleep 0.05; done'
+  began=$(now)
+  guard=$(children "$keeper" lock-guard)
+  kill -STOP "$keeper" "$guard"
+  # The keeper would have ended it 2.5 seconds after the limit.
+  eventually past $((began + 7000))
+  kill -CONT "$keeper"
+  pause 0.3
+  kill -CONT "$guard"
+  ends_with 124 "$keeper"
+  assert_exist tidied
+  assert contains log "sh was ended by SIGTERM"
+}
+
+@test "max-runtime: a command that ended in time keeps its status, though the guard is stopped" {
+  runs started --max-runtime 4 --lease 60 --kill-after 500ms "$LOCK" \
+    sh -c 'touch started; until [ -e go ]; do sleep 0.05; done; exit 6'
+  kill -STOP "$(children "$keeper" lock-guard)"
+  touch go
+  ends_with 6 "$keeper"
+  refute contains log "ran longer"
+}
+
+@test "max-runtime: a command that a stopped guard did not start in time is not started: 70" {
+  hold "$LOCK" release
+  wait_in_line log --max-runtime 1 --kill-after 500ms "$LOCK" touch ran
+  kill -STOP "$(children "$waiter" lock-guard)"
+  touch release
+  ends_with 70 "$waiter"
+  ends_with 0 "$holder"
+  assert_not_exist ran
+  assert contains log "the guard process does not answer, so touch was not started"
+  # It has all of its time when it is started late.
+  rm release
+  hold "$LOCK" release
+  began=$(now)
+  wait_in_line log --max-runtime 4 --kill-after 6 "$LOCK" sh -c 'sleep 1; exit 5'
+  kill -STOP "$(children "$waiter" lock-guard)"
+  touch release
+  eventually past $((began + 6000))
+  kill -CONT "$(children "$waiter" lock-guard)"
+  ends_with 5 "$waiter"
+  ends_with 0 "$holder"
+}
+
+@test "max-runtime: --on-lost term and warn are about a loss, not about the limit" {
+  for way in term warn; do
+    stubborn "$way"
+    run -124 zkflock --max-runtime 0.5 --kill-after 300ms --on-lost "$way" "$LOCK" "./$way"
+    assert_output "zkflock: ./$way ran longer than --max-runtime 500 ms; ./$way was sent SIGTERM, then killed"
+    assert all_gone "$way"
+  done
+}
+
+@test "max-runtime: --on-lost warn: what goes on without its lock is ended at the limit" {
+  # The lease is over by then, and yet there is a grace.
+  background --max-runtime 8 --lease 4 --session-timeout 2 --kill-after 1 --on-lost warn "$LOCK" \
+    sh -c 'trap "sleep 0.3; touch tidied; exit" TERM; echo $$ >pid; while :; do sleep 0.05; done' 2>log
+  keeper=$!
+  eventually test -s pid
+  lose
+  ends_with 124 "$keeper"
+  assert contains log "goes on without it (--on-lost warn)"
+  assert contains log "ran longer than --max-runtime 8 s; sh was ended by SIGTERM"
+  assert_exist tidied
+  assert gone "$(cat pid)"
+}
+
+@test "max-runtime: --on-lost term: what ignores the signal of the loss is killed after the limit" {
+  stubborn command
+  runs command.pids --max-runtime 4 --kill-after 500ms --on-lost term "$LOCK" ./command
+  began=$(now)
+  lose
+  ends_with 75 "$keeper"
+  within 20000 "$began" "$(now)"
+  assert all_gone command
+  assert contains log "lost $LOCK: "
+  assert contains log "; ./command was sent SIGTERM, then killed"
+}
+
+@test "max-runtime: --on-lost warn and term: a limit after the loss holds while the guard is stopped" {
+  stubborn command
+  runs command.pids --max-runtime 5 --kill-after 500ms --on-lost warn "$LOCK" ./command
+  began=$(now)
+  lose
+  eventually contains log "goes on without it"
+  kill -STOP "$(children "$keeper" lock-guard)"
+  ends_with 124 "$keeper"
+  within 25000 "$began" "$(now)"
+  assert all_gone command
+  assert contains log "./command ran longer than --max-runtime 5 s; "
+  rm command.pids
+  LOCK=$LOCK.term
+  runs command.pids --max-runtime 5 --kill-after 500ms --on-lost term "$LOCK" ./command
+  began=$(now)
+  lose
+  eventually gone "$(cut -d' ' -f2 command.pids)"
+  kill -STOP "$(children "$keeper" lock-guard)"
+  ends_with 75 "$keeper"
+  within 25000 "$began" "$(now)"
+  assert all_gone command
+}
+
+@test "max-runtime: --on-lost warn: the guard is killed after the loss: the loss is told once" {
+  runs started --on-lost warn "$LOCK" sh -c 'touch started; exec sleep 1000'
+  lose
+  eventually contains log "goes on without it"
+  kill -KILL "$(children "$keeper" lock-guard)"
+  ends_with 70 "$keeper"
+  assert_equal "$(grep -c "lost $LOCK" log)" 1
+  assert contains log "the guard process was killed, so the command was ended"
+}
+
+@test "max-runtime: a lock that is lost in the grace is told of as lost, with 124" {
+  printf '#!/bin/sh\necho "$1" >>told\n' >teller
+  chmod +x teller
+  runs asked -v --max-runtime 0.5 --lease 60 --kill-after 20 --hook ./teller "$LOCK" \
+    sh -c 'trap "touch asked" TERM; until [ -e go ]; do sleep 0.05; done'
+  lose
+  # It is heard of before the command ends.
+  eventually has_watches 0
+  eventually past $(($(now) + 500))
+  touch go
+  ends_with 124 "$keeper"
+  assert contains log "sh ran longer than --max-runtime 500 ms; sh was ended by SIGTERM"
+  assert_equal "$(grep -c "lost $LOCK: " log)" 1
+  refute contains log "released, held"
+  assert_equal "$(paste -sd' ' told)" "acquired lost"
+}
+
+@test "max-runtime: a lock that is lost before is still 75" {
+  runs started --max-runtime 1h "$LOCK" sh -c 'touch started; exec sleep 1000'
+  lose
+  ends_with 75 "$keeper"
+}
+
+@test "max-runtime: the hook is told released with 124; no success is noted" {
+  printf '#!/bin/sh\necho "$1 ${ZKFLOCK_STATUS-}" >>told\n' >teller
+  chmod +x teller
+  run -124 zkflock --max-runtime 0.3 --once-per 1h --hook ./teller "$LOCK" sh -c 'trap "exit 0" TERM; while :; do sleep 0.05; done'
+  assert_equal "$(tail -n 1 told)" "released 124"
+  run -0 zkflock --once-per 1h "$LOCK" echo ran
+  assert_output ran
+}
+
+@test "max-runtime: a key of a lock's section, which the option replaces, and --show-config" {
+  printf '[lock %s]\nmax-runtime = 300ms\n' "$LOCK" >config
+  run -124 zkflock --config config "$LOCK" sleep 1000
+  run -0 zkflock --config config --max-runtime 0 "$LOCK" sleep 0.5
+  run -0 zkflock --config config --show-config "$LOCK"
+  assert_output --regexp $'\nmax-runtime +=  *300ms +# config:2\n'
+  run -0 zkflock --config config --show-config --max-runtime 5m "$LOCK"
+  assert_output --regexp $'\nmax-runtime +=  *5m +# command line\n'
+  # It is meant for commands, and --deadline is.
+  echo 'deadline = 300ms' >>config
+  bash -c 'zkflock --config config --hold --for $$ "$1"; touch held; until [ -e go ]; do sleep 0.05; done' \
+    bash "$LOCK" 3>&- 4>&- &
+  script=$!
+  eventually test -e held
+  began=$(now)
+  eventually past $((began + 600))
+  run -1 zkflock -q -n "$LOCK" true
+  touch go
+  ends_with 0 "$script"
+}
+
+@test "max-runtime: mistakes" {
+  refuses 64 "--max-runtime takes a time from 0 ms to 1000 d, not '-1'" --max-runtime -1 "$LOCK" touch ran
+  refuses 64 "--max-runtime takes a time from 0 ms to 1000 d, not 'soon'" --max-runtime soon "$LOCK" touch ran
+  refuses 64 "--max-runtime takes a time from 0 ms to 1000 d, not '0.0000000001'" --max-runtime 0.0000000001 "$LOCK" touch ran
+  refuses 64 "--deadline takes a time from 0 ms to 1000 d, not '0.0000001 ms'" --deadline "0.0000001 ms" "$LOCK" touch ran
+  run -0 zkflock --max-runtime 0.00 --deadline 0ms "$LOCK" true
+  refuses 64 "--max-runtime does not go with --hold: there is no command" --max-runtime 1 --hold "$LOCK"
+}
