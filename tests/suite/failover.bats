@@ -9,6 +9,11 @@ ensemble() {
   env -u ZKFLOCK_TEST_MARK "$TESTS_DIR/ensemble" "$verb" "$SUITE_DIR/three" "$@"
 }
 
+setup() {
+  common_setup
+  need_three
+}
+
 # Puts every server that was killed back, whatever the test's outcome.
 teardown() {
   local i

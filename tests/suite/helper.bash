@@ -12,7 +12,6 @@ PATH=${ZKFLOCK_BUILD:?set by tests/check}:$TESTS_DIR/tools:$PATH
 
 common_setup() {
   ONE=$(cat "$SUITE_DIR/one/servers")
-  THREE=$(cat "$SUITE_DIR/three/servers")
   export ZKFLOCK_SERVERS=$ONE
   export SHELL=/bin/sh
   # Nobody's own config file.
@@ -27,6 +26,14 @@ common_setup() {
 }
 
 setup() { common_setup; }
+
+# need_three: sets THREE, an ensemble of three, which the lane keeps from its first use on.  Starting one
+# for each lane would take a quarter of a minute of all processors.
+need_three() {
+  [ -e "$SUITE_DIR/three/servers" ] ||
+    env -u ZKFLOCK_TEST_MARK "$TESTS_DIR/ensemble" start "$SUITE_DIR/three" 3
+  THREE=$(cat "$SUITE_DIR/three/servers")
+}
 
 # A test that fails may leave subshells behind that wait for what it has not done any more.  They
 # keep the pipe open that bats reads to its end.  A script that the test has started has the mark.
