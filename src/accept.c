@@ -9,6 +9,10 @@
  */
 #include "lock_state.h"
 
+#include <stdlib.h>
+
+#include "xalloc.h"
+
 static void leave_because_kazoo(struct lock *lock, const char *path)
 {
     leave_because(lock, EXITCODE_CONFIG,
@@ -101,13 +105,35 @@ bool accept_znode(struct lock *lock)
 
 /* ---- what was read ---- */
 
-static void note_list(struct above *above, const struct session_event *event)
+void accept_ask_kazoo(struct lock *lock, const struct session_event *list, const char *path,
+                      enum tag tag)
+{
+    for (size_t i = 0; i < list->children_len; i++) {
+        if (!recipe_may_be_kazoo_permit(list->children[i]))
+            continue;
+
+        char *permit = xasprintf("%s/%s", path, list->children[i]);
+
+        lock->pending++;
+        session_exists(lock->session, lock_tag(lock, tag), permit);
+        free(permit);
+    }
+}
+
+bool accept_is_kazoo(const struct session_event *event)
+{
+    return event->rc == ZOK && recipe_is_ephemeral(event->stat.ephemeralOwner);
+}
+
+static void note_list(struct lock *lock, const struct session_event *event)
 {
     if (event->rc != ZOK)
         return;
-    above->contenders = recipe_contenders(event->children, event->children_len);
-    above->is_semaphore = recipe_is_semaphore(event->children, event->children_len);
-    above->is_kazoo_semaphore = recipe_is_kazoo_semaphore(event->children, event->children_len);
+    lock->above.contenders = recipe_contenders(event->children, event->children_len);
+    lock->above.is_semaphore = recipe_is_semaphore(event->children, event->children_len);
+    lock->above.is_kazoo_semaphore = false;
+    if (lock->terms.above == LOCK_ABOVE_NO_LOCK)
+        accept_ask_kazoo(lock, event, lock->above_path, TAG_ABOVE_KAZOO);
 }
 
 /* How many may hold it at once is what kazoo writes into an idle Semaphore. */
@@ -142,14 +168,30 @@ static void note_data(struct above *above, const struct session_event *event)
 
 void accept_note_above(struct lock *lock, const struct session_event *event)
 {
-    if (event->tag == TAG_OUTER)
-        lock->above.is_part =
+    struct above *above = &lock->above;
+    bool no_lock = lock->terms.above == LOCK_ABOVE_NO_LOCK;
+
+    switch (event->tag) {
+    case TAG_OUTER:
+        above->is_part =
             event->rc == ZOK && recipe_is_semaphore(event->children, event->children_len);
-    else if (event->tag == TAG_ABOVE)
-        note_list(&lock->above, event);
-    else if (lock->terms.above == LOCK_ABOVE_NO_LOCK)
-        note_data(&lock->above, event); /* else what left there is no business of this lock */
-    /* The data is read last.  No such znode: the step goes on with making it, and reads again. */
-    lock->above.read = event->tag == TAG_ABOVE_DATA && (event->rc == ZOK || event->rc == ZNONODE) &&
-                       (lock->rc[TAG_ABOVE] == ZOK || lock->rc[TAG_ABOVE] == ZNONODE);
+        break;
+    case TAG_ABOVE:
+        above->read = false;
+        note_list(lock, event);
+        break;
+    case TAG_ABOVE_DATA:
+        if (no_lock) /* else what left there is no business of this lock */
+            note_data(above, event);
+        /* The data is read behind.  No such znode: the step goes on with making it, and reads
+         * again. */
+        above->read = (event->rc == ZOK || event->rc == ZNONODE) &&
+                      (lock->rc[TAG_ABOVE] == ZOK || lock->rc[TAG_ABOVE] == ZNONODE);
+        break;
+    case TAG_ABOVE_KAZOO:
+        above->is_kazoo_semaphore |= accept_is_kazoo(event);
+        break;
+    default:
+        break;
+    }
 }

@@ -53,9 +53,11 @@ enum tag {
     TAG_CREATE,
     TAG_SYNC,
     TAG_CHILDREN,
+    TAG_KAZOO,
     TAG_OUTER,
     TAG_ABOVE,
     TAG_ABOVE_DATA,
+    TAG_ABOVE_KAZOO,
     TAG_PARENT,
     TAG_OWN,
     TAG_PREDECESSOR,
@@ -377,7 +379,19 @@ void permit_counted(struct lock *lock);
 bool accept_znode(struct lock *lock);
 bool accept_above(struct lock *lock);
 
-/* Takes in an answer about the znodes above: TAG_OUTER first, TAG_ABOVE, then TAG_ABOVE_DATA. */
+/*
+ * A name does not tell whether a child of path is a permit of a kazoo Semaphore or a lock: asks
+ * about those in the list that may be one, in the same flight, and whether such an answer is that
+ * of one.
+ */
+void accept_ask_kazoo(struct lock *lock, const struct session_event *list, const char *path,
+                      enum tag tag);
+bool accept_is_kazoo(const struct session_event *event);
+
+/*
+ * Takes in an answer about the znodes above: TAG_OUTER first, TAG_ABOVE, TAG_ABOVE_DATA, then those
+ * of TAG_ABOVE_KAZOO.
+ */
 void accept_note_above(struct lock *lock, const struct session_event *event);
 
 /* ---- flight.c ---- */

@@ -164,17 +164,15 @@ bool recipe_is_semaphore_part(const char *name)
     return strcmp(name, RECIPE_SEMAPHORE_LEASES) == 0 || strcmp(name, RECIPE_SEMAPHORE_LOCKS) == 0;
 }
 
-bool recipe_is_kazoo_permit(const char *name)
+bool recipe_may_be_kazoo_permit(const char *name)
 {
     return strlen(name) == GUID_DIGITS && strspn(name, "0123456789abcdef") == GUID_DIGITS;
 }
 
-bool recipe_is_kazoo_semaphore(char *const *children, size_t count)
+bool recipe_is_ephemeral(int64_t owner)
 {
-    for (size_t i = 0; i < count; i++)
-        if (recipe_is_kazoo_permit(children[i]))
-            return true;
-    return false;
+    /* The latter: a container, as Curator makes them for locks. */
+    return owner != 0 && owner != INT64_MIN;
 }
 
 uint32_t recipe_departed(struct recipe_census census)

@@ -76,10 +76,14 @@ bool recipe_is_semaphore(char *const *children, size_t count);
 /* Whether a znode of that name below another one may be a part of a semaphore. */
 bool recipe_is_semaphore_part(const char *name);
 
-/* Whether that is the name of what a kazoo Semaphore makes: a GUID and no more; or one of them is.
+/*
+ * Whether a kazoo Semaphore may have made a znode of that name: a GUID and no more.  It may be a
+ * lock as well, which is never ephemeral.
  */
-bool recipe_is_kazoo_permit(const char *name);
-bool recipe_is_kazoo_semaphore(char *const *children, size_t count);
+bool recipe_may_be_kazoo_permit(const char *name);
+
+/* Whether a Stat's ephemeralOwner is that of an ephemeral znode. */
+bool recipe_is_ephemeral(int64_t owner);
 
 /* What the Stat of a lock's znode says of its children. */
 struct recipe_census {

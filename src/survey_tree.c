@@ -74,7 +74,7 @@ static bool is_of_interest(const struct znode *znode, const char *name)
     if (recipe_sequence(name, &sequence))
         return true;
     if (znode->depth == SURVEY_LOCK)
-        return recipe_is_semaphore_part(name) || recipe_is_kazoo_permit(name);
+        return recipe_is_semaphore_part(name) || recipe_may_be_kazoo_permit(name);
     /* What is ZooKeeper's own stands at the top, where a chroot does not show it. */
     return (znode->depth == SURVEY_TREE || !note_is_path(name)) &&
            !(!znode->path[1] && strcmp(name, "zookeeper") == 0);

@@ -13,11 +13,11 @@ struct gathering {
     size_t size;
 };
 
-/* A kazoo Semaphore's children are no sequence, and their names might be those of locks. */
+/* A kazoo Semaphore's children are no sequence. */
 static bool is_kazoo_permit(const struct znode *znode)
 {
-    return !znode->contender && znode->get_rc == ZOK && znode->stat.ephemeralOwner &&
-           recipe_is_kazoo_permit(znode->name);
+    return !znode->contender && znode->get_rc == ZOK && recipe_may_be_kazoo_permit(znode->name) &&
+           recipe_is_ephemeral(znode->stat.ephemeralOwner);
 }
 
 static bool is_there(const struct znode *child)

@@ -54,6 +54,27 @@ load list
   wait "$permit_pid"
 }
 
+@test "locks that are named like who holds a Semaphore of kazoo's are none: the lock and the semaphore above can be taken" {
+  local guid=0123456789abcdef0123456789abcde
+  for name in builds pool; do
+    run -0 zkflock "$LOCK/$name/${guid}0" true
+    zk "$ONE" create-kind container "$LOCK/$name/${guid}1"
+  done
+  hold "$LOCK/builds" release
+  # Behind a holder, too, where all children are listed.
+  wait_in_line log "$LOCK/builds" touch ran
+  touch release
+  ends_with 0 "$holder"
+  ends_with 0 "$waiter"
+  assert_exist ran
+  run -0 zkflock --permits 2 "$LOCK/pool" zkflock --no-reentry --permits 2 "$LOCK/pool" echo ran
+  assert_output ran
+  run -0 zkflock --list "$LOCK"
+  for name in builds pool "builds/${guid}0"; do
+    assert_regex "$(row "$LOCK/$name")" "^$LOCK/$name free "
+  done
+}
+
 @test "--list: hostile data and names do not reach the terminal" {
   hostile=$'zkflock/1 held exclusive\n\x1b[31mroot@evil\x07 pid 7: \x1b]0;pwned\x07\x9b\xff\nsince=\x1b[2J kind=\x1b version=\x1b[31m\n'
   others "$LOCK/data" x- 2 "$hostile"

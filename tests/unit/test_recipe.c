@@ -218,11 +218,16 @@ static void test_semaphores(void)
     char *const lock[] = {(char *)"config", (char *)"0123456789abcdef0123456789abcdeg",
                           (char *)"0123456789abcdef0123456789abcdef0", (char *)"leasesx"};
     char *const curator[] = {(char *)"locks", (char *)"leases"};
-    char *const kazoo[] = {(char *)"config", (char *)"0123456789abcdef0123456789abcdef"};
+    const char *guid = "0123456789abcdef0123456789abcdef";
 
-    CHECK("none", !recipe_is_semaphore(lock, 4) && !recipe_is_kazoo_semaphore(lock, 4));
+    CHECK("none", !recipe_is_semaphore(lock, 4));
+    for (size_t i = 0; i < 4; i++)
+        CHECK(lock[i], !recipe_may_be_kazoo_permit(lock[i]));
     CHECK("curator's", recipe_is_semaphore(curator, 2) && !recipe_is_semaphore(curator, 1));
-    CHECK("kazoo's", recipe_is_kazoo_semaphore(kazoo, 2) && !recipe_is_kazoo_semaphore(kazoo, 1));
+    CHECK("kazoo's", recipe_may_be_kazoo_permit(guid));
+    CHECK("a session", recipe_is_ephemeral(0x100000000000001) && recipe_is_ephemeral(-1));
+    CHECK("a znode that stays, and a container",
+          !recipe_is_ephemeral(0) && !recipe_is_ephemeral(INT64_MIN));
 }
 
 /* What ZooKeeper shows after so many created and departed, so many of them counted. */
