@@ -189,7 +189,8 @@ static void tell_of_the_lease(const struct visit *visit)
         vanished += visit->holders[i].hit;
     }
     if (hit && vanished >= (uint32_t)visit->view.permits && visit->view.lease_ms)
-        log_notice("the next one starts in up to %s, when that command is certain to have ended",
+        log_notice("the next one starts in up to %s; by then that command is killed, unless its "
+                   "--on-lost lets it go on",
                    clock_format(visit->view.lease_ms * CLOCK_MS, span));
 }
 

@@ -280,7 +280,7 @@ EOF
   wait_in_line log "$LOCK" touch ran
   run -0 step_in --break --yes "$LOCK"
   assert_line --index 0 --regexp "^zkflock: $LOCK was taken away from .*@.* pid [0-9]+: bash -c "
-  assert_line --index 1 "zkflock: the next one starts in up to 4 s, when that command is certain to have ended"
+  assert_line --index 1 "zkflock: the next one starts in up to 4 s; by then that command is killed, unless its --on-lost lets it go on"
   ends_with 75 "$holder"
   assert contains a.log "lost $LOCK: the znode"
   ends_with 0 "$waiter"
@@ -299,7 +299,7 @@ EOF
   # With the second one there are as many as permits.
   patient "$LOCK" b --permits 2
   run -0 step_in --break --yes "$LOCK"
-  assert_line --index 1 "zkflock: the next one starts in up to 4 s, when that command is certain to have ended"
+  assert_line --index 1 "zkflock: the next one starts in up to 4 s; by then that command is killed, unless its --on-lost lets it go on"
   ends_with 75 "$holder"
   run -0 zkflock --list "$LOCK"
   assert_line --index 1 "free, but a holder vanished: the next one waits 4 s, lease 4 s"
