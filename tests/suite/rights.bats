@@ -209,6 +209,23 @@ through() { PROXY_OF=$1 open_proxy refuse "1-1000000:$2"; }
   close_proxy
 }
 
+@test "a record or a count that cannot be written for another reason than rights ends it: 78" {
+  # Only the first write, so that it can leave.
+  used_up="the quota of this znode or one above it is used up"
+  make_without_record "$LOCK.new"
+  PROXY_OF=multi open_proxy refuse 1-1:-125
+  refused 78 "cannot write to $LOCK.new: $used_up" -z "$VIA" "$LOCK.new" touch ran
+  close_proxy
+  # One that left has not been counted.
+  zkflock --lease 4 "$LOCK" true
+  stood_in "$LOCK" 1
+  PROXY_OF=multi open_proxy refuse 1-1:-125
+  run -78 zkflock -z "$VIA" "$LOCK" touch ran
+  assert_line "zkflock: cannot write to $LOCK: $used_up"
+  assert_not_exist ran
+  close_proxy
+}
+
 @test "--list: an error that has nothing to do with rights is called what it is, 70" {
   zkflock "$LOCK" true
   through children -1
