@@ -136,6 +136,19 @@ watches_its_predecessor_alone() { # watches_its_predecessor_alone [OPTION]: one 
   watches_its_predecessor_alone -x
 }
 
+@test "in the queue: zkflock that loses its connection reads its predecessor again, for the server may be another" {
+  hold "$LOCK" release
+  PROXY_OF=ping listen lose-reply 1
+  background -z "$VIA" --session-timeout 6 "$LOCK" true
+  asker=$!
+  proxy_strikes
+  let_pass
+  BY=2 eventually asked_for WATCH
+  touch release
+  ends_with 0 "$holder"
+  ends_with 0 "$asker"
+}
+
 @test "in the queue: zkflock lists again when a waiter in front of it gives up" {
   hold "$LOCK" first
   local first=$holder
