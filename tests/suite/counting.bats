@@ -68,6 +68,12 @@ nobody_vanished() {
   close_proxy
 }
 
+@test "more that vanished than one transaction counts out: all are, and are waited for once" {
+  stood_in "$LOCK" 1100
+  run -0 zkflock "$LOCK" true
+  assert_equal "$(vanished_in "$LOCK")" 0
+}
+
 @test "a square whose answer is lost is not repeated" {
   for kind in --exclusive --shared; do
     LOCK=/t/counting/lost/$kind

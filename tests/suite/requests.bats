@@ -149,6 +149,17 @@ watches_its_predecessor_alone() { # watches_its_predecessor_alone [OPTION]: one 
   ends_with 0 "$asker"
 }
 
+@test "in the queue: zkflock proves again when somebody had written to its znode before the first proof" {
+  hold "$LOCK" release
+  asks "$LOCK" true
+  eventually asked_for WATCH
+  zk "$ONE" set "$LOCK/$(zk "$ONE" ls "$LOCK" | tail -n 1)" $'zkflock/1 waiting\n'
+  touch release
+  ends_with 0 "$holder"
+  ends_with 0 "$asker"
+  steps_are JOIN LIST WATCH PROVE LIST PROVE LEAVE CLOSE
+}
+
 @test "in the queue: zkflock lists again when a waiter in front of it gives up" {
   hold "$LOCK" first
   local first=$holder
