@@ -124,14 +124,6 @@ void leave_uncertain(struct lock *lock)
                   "the session expired: it is not known whether %s has been removed", lock->path);
 }
 
-void leave_version_read(struct lock *lock)
-{
-    if (lock->rc[TAG_PARENT] == ZNONODE)
-        leave_done(lock);
-    else
-        step_leave(lock);
-}
-
 void leave_swept(struct lock *lock)
 {
     if (!lock->node || lock->rc[TAG_CHILDREN] != ZOK || lock->rc[TAG_PARENT] != ZOK)

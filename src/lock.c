@@ -67,7 +67,7 @@ static const struct {
     [STEP_SQUARE_ABOVE] = {count_squared_above, step_prove},
     [STEP_ADOPT] = {count_adopted, step_prove},
     [STEP_ASK_WRITE] = {count_write_asked, step_ask_write},
-    [STEP_READ_VERSION] = {leave_version_read, step_read_version},
+    [STEP_READ_VERSION] = {step_leave, step_read_version},
     [STEP_SWEEP] = {leave_swept, step_sweep},
     [STEP_CLAIM] = {leave_claimed, step_claim},
     [STEP_END] = {NULL, leave_done},
@@ -81,8 +81,6 @@ static void flight_landed(struct lock *lock)
 
     if (!lock->leaving || leaving_step)
         steps[lock->step].landed(lock);
-    else if (lock->step == STEP_PROVE && lock->rc[TAG_OWN] == ZNONODE)
-        leave_done(lock);
     else
         leave_begin(lock); /* whatever the step was for no longer counts */
 }
@@ -217,7 +215,6 @@ static struct lock *create(struct session *session, int index, const char *path)
     lock->session = session;
     lock->path = xstrdup(path);
     lock->tag_base = lock_first_tag(index);
-    lock->settled_at = CLOCK_NEVER;
     return lock;
 }
 

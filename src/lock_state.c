@@ -34,8 +34,6 @@ void lock_forget_place(struct lock *lock)
     lock->czxid = 0;
     lock->revoked = false;
     lock->backing_off = false;
-    lock->settled = false;
-    lock->settled_at = CLOCK_NEVER;
 }
 
 bool lock_owns(const struct lock *lock)

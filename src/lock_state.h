@@ -177,7 +177,7 @@ struct lock {
     int64_t predecessor_czxid;
 
     /* settling */
-    int64_t settled_at; /* CLOCK_NEVER: not begun */
+    int64_t settled_at; /* in SETTLING: when it ends */
     bool settled;
     struct recipe_census settling; /* as it was when the wait began */
     uint32_t waited_for; /* vanished then, and not squared since; less one square whose answer was
@@ -435,8 +435,7 @@ void leave_because_rc(struct lock *lock, int rc, const char *what, const char *p
 /* Nothing is left. */
 void leave_done(struct lock *lock);
 
-/* READ_VERSION, SWEEP, CLAIM or LEAVE was answered. */
-void leave_version_read(struct lock *lock);
+/* SWEEP, CLAIM or LEAVE was answered. */
 void leave_swept(struct lock *lock);
 void leave_claimed(struct lock *lock);
 

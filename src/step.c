@@ -76,7 +76,6 @@ void step_join(struct lock *lock)
     lock->above = (struct above){0};
     /* Another place: who vanishes meanwhile has not been waited for. */
     lock->settled = false;
-    lock->settled_at = CLOCK_NEVER;
     session_create(lock->session, lock_tag(lock, TAG_CREATE), own, data,
                    lock->terms.kind == NAMING_UNFAIR ? ZOO_EPHEMERAL : ZOO_EPHEMERAL_SEQUENTIAL);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);

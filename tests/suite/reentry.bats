@@ -422,6 +422,29 @@ shared_with_outsider() {
   inner=$!
 }
 
+@test "re-entry: the guard watches the lease for a zkflock that comes in just when the command has ended" {
+  background --lease 9 "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.05; done; echo $$ >ended' 2>log
+  holder=$!
+  eventually test -s held
+  kill -STOP "$holder"
+  ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'echo $$ >in; exec sleep 1000'
+  inner=$!
+  eventually is_connected "$inner"
+  touch end
+  eventually test -s ended
+  eventually gone "$(cat ended)"
+  kill -CONT "$holder"
+  eventually test -s in
+  kill -STOP "$holder"
+  eventually gone "$(cat in)"
+  kill -CONT "$holder"
+  ends_with 75 "$holder"
+  wait "$inner" || true
+}
+
+# is_connected PID: true if that zkflock has a connection to another process.
+is_connected() { find "/proc/$1/fd" -lname 'socket:*' | grep -q .; }
+
 @test "re-entry: --on-lost term waits for a zkflock from outside that uses the lock" {
   shared_with_outsider --on-lost term --lease 60
   eventually contains log "still use $LOCK"
