@@ -49,13 +49,19 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
 }
 
 @test "--revoke: a command that is stopped hears it too, and --signal is what it hears" {
-  background --signal HUP "$LOCK" bash -c 'trap "exit 9" HUP; echo $$ >held; while :; do sleep 0.05; done'
+  background --signal HUP "$LOCK" bash -c '
+    (trap "touch child.asked" HUP; touch child; until [ -e end ]; do sleep 0.05; done) &
+    trap "exit 9" HUP; echo $$ >held; while :; do sleep 0.05; done'
   holder=$!
   eventually test -s held
+  eventually test -e child
   kill -STOP "$(cat held)"
   eventually in_state "$(cat held)" T
   run -0 step_in --revoke --yes "$LOCK"
   ends_with 9 "$holder"
+  # What the command has started is the command's business.
+  touch end
+  assert_not_exist child.asked
 }
 
 @test "--revoke: who does not want to end is asked once, and holds on" {

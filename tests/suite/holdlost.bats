@@ -195,6 +195,26 @@ EOF
   ends_with 0 "$holder"
 }
 
+@test "--hold: kill -9 of what has the lock, but has not told the script yet, gives the lock back" {
+  hold "$LOCK" other
+  sleep 1000 3>&- 4>&- &
+  for=$!
+  background -v --hold --for "$for" "$LOCK" 2>log
+  front=$!
+  eventually contains log "waiting for"
+  # Nothing is told before the guard watches the script.
+  guard=$(children "$(children "$front" zkflock)" lock-guard)
+  kill -STOP "$guard"
+  touch other
+  ends_with 0 "$holder"
+  eventually contains log "holding it as"
+  kill -KILL "$front"
+  kill -CONT "$guard"
+  eventually is_free "$LOCK"
+  refute gone "$for"
+  kill "$for"
+}
+
 @test "--hold: a script that has given the lock back is spared when what uses it still is ended" {
   export LOCK
   script bash <<'EOF'
