@@ -95,6 +95,8 @@ due() {
   eventually proven 7
   dead_without_contact 4000
   ends_with 75 "$keeper"
+  # Not that zkflock stood still.
+  assert contains log "no contact with the ensemble since"
   close_proxy
 }
 
