@@ -446,6 +446,31 @@ both_kinds() {
   wait
 }
 
+@test "--permits: a waiter leaves a server that shows a holder which the ensemble does not have" {
+  permit a
+  started a
+  permit b
+  started b
+  PROXY_OF=multi open_proxy refuse 1-1:-101
+  background -v -z "$VIA" --session-timeout 40 --permits 2 "$LOCK" touch ran 2>log
+  local waiter=$!
+  eventually contains log "is not there any more, but this server shows it; turning to another"
+  touch a.go b.go
+  ends_with 0 "$waiter"
+  close_proxy
+  wait
+}
+
+@test "--permits: a permit whose znode is deleted by somebody is lost at once" {
+  background -v --lease 300 --kill-after 0.5 --permits 2 "$LOCK" sh -c 'touch ready; exec sleep 1000' 2>log
+  local holder=$!
+  eventually test -e ready
+  eventually has_watches 1
+  zk "$ONE" delete "$LOCK/leases/$(zk "$ONE" ls "$LOCK/leases")"
+  eventually contains log "was deleted by somebody; sh was ended by SIGTERM"
+  ends_with 75 "$holder"
+}
+
 @test "--permits: a holder that leaves while a waiter verifies it is no ghost" {
   permit a
   started a

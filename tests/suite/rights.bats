@@ -134,6 +134,22 @@ holders_node() { echo "$1/$(zk "$ONE" ls "$1" | head -n 1)"; }
   restore "$LOCK"
 }
 
+@test "READ that is taken away while a name without a GUID holds the lock: its znode goes with the session" {
+  listen
+  background -z "$VIA" --node-style plain:x- "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
+  holder=$!
+  eventually test -e held
+  # The version that it has read is not the last any more.
+  run -1 zkflock -w 0.2 "$LOCK" true
+  without r "$LOCK"
+  touch release
+  ends_with 0 "$holder"
+  # Nor does it try in vain.
+  refute grep -q delete frames
+  restore "$LOCK"
+  close_proxy
+}
+
 @test "--unfair: DELETE on the lock, to back off; WRITE only to count that" {
   hold "$LOCK" release
   without w "$LOCK"
