@@ -149,7 +149,8 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   export LOCK
   cat >script <<'EOF'
 trap 'zkflock --unlock "$LOCK"; touch unlocked' TERM
-zkflock --hold "$LOCK" && touch held
+zkflock --hold "$LOCK"
+(trap "touch child.asked" TERM; touch held; until [ -e end ]; do sleep 0.05; done) &
 until [ -e end ]; do sleep 0.05; done
 EOF
   setsid bash script 2>log 3>&- 4>&- &
@@ -161,6 +162,7 @@ EOF
   eventually test -e unlocked
   assert contains log "process $script is sent SIGTERM: $LOCK is asked for by"
   refute gone "$script"
+  assert_not_exist child.asked
   touch end
   ends_with 0 "$script"
 }
