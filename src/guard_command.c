@@ -217,6 +217,4 @@ void guard_caller_ended(struct guard_state *guard)
     guard->caller_fd = -1;
     if (guard->state == RUNNING || guard->state == LOST)
         guard_release_caller(guard);
-    else if (guard->state == ENDING && guard_tree_has_ended(guard))
-        guard_tree_is_empty(guard);
 }

@@ -160,6 +160,26 @@ watches_its_predecessor_alone() { # watches_its_predecessor_alone [OPTION]: one 
   steps_are JOIN LIST WATCH PROVE LIST PROVE LEAVE CLOSE
 }
 
+@test "in the queue: the mark of a predecessor to which somebody has written since does not count" {
+  hold "$LOCK" first
+  wait_in_line log "$LOCK" sh -c 'touch a; until [ -e a.go ]; do sleep 0.05; done'
+  PROXY_OF=get listen hold-request 8
+  background -z "$VIA" --session-timeout 40 "$LOCK" true
+  asker=$!
+  eventually asked_for WATCH
+  touch first
+  eventually test -e a
+  eventually asked_for WATCH 2
+  zk "$ONE" set "$LOCK/$(zk "$ONE" ls "$LOCK" | head -n 1)" whatever
+  proxy_strikes
+  touch a.go
+  ends_with 0 "$waiter"
+  let_pass
+  ends_with 0 "$asker"
+  ends_with 0 "$holder"
+  steps_are JOIN LIST WATCH WATCH WATCH LIST PROVE LEAVE CLOSE
+}
+
 @test "in the queue: zkflock lists again when a waiter in front of it gives up" {
   hold "$LOCK" first
   local first=$holder
