@@ -88,7 +88,8 @@ static void link_closed(struct guard_state *guard)
 {
     close(guard->link);
     guard->link = -1;
-    if (guard->state == EXITED && !was_killed_with_keeper(guard))
+    if (guard->state == READY || guard->state == ENDED ||
+        (guard->state == EXITED && !was_killed_with_keeper(guard)))
         guard_settle(guard);
     if (guard->state != KILLING)
         guard_kill_tree(guard);

@@ -21,3 +21,7 @@ keeper_of_hold() {
 
 is_busy() { ! zkflock -q -n "$1" true; }
 is_free() { zkflock -q -n "$1" true; }
+
+# has_sockets N PID: true if that process has N sockets.
+has_sockets() { [ "$(sockets "$2")" -eq "$1" ]; }
+sockets() { find "/proc/$1/fd" -lname 'socket:*' | wc -l; }

@@ -203,12 +203,15 @@ EOF
   front=$!
   eventually contains log "waiting for"
   # Nothing is told before the guard watches the script.
-  guard=$(children "$(children "$front" zkflock)" lock-guard)
+  keeper=$(children "$front" zkflock)
+  guard=$(children "$keeper" lock-guard)
   kill -STOP "$guard"
   touch other
   ends_with 0 "$holder"
   eventually contains log "holding it as"
+  before=$(sockets "$keeper")
   kill -KILL "$front"
+  eventually has_sockets $((before - 1)) "$keeper" # it knows
   kill -CONT "$guard"
   eventually is_free "$LOCK"
   refute gone "$for"

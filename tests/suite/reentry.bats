@@ -429,7 +429,7 @@ shared_with_outsider() {
   kill -STOP "$holder"
   ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'echo $$ >in; exec sleep 1000'
   inner=$!
-  eventually is_connected "$inner"
+  eventually asks_outer
   touch end
   eventually test -s ended
   eventually gone "$(cat ended)"
@@ -441,9 +441,6 @@ shared_with_outsider() {
   ends_with 75 "$holder"
   wait "$inner" || true
 }
-
-# is_connected PID: true if that zkflock has a connection to another process.
-is_connected() { find "/proc/$1/fd" -lname 'socket:*' | grep -q .; }
 
 @test "re-entry: --on-lost term waits for a zkflock from outside that uses the lock" {
   shared_with_outsider --on-lost term --lease 60
