@@ -163,7 +163,7 @@ watches_its_predecessor_alone() { # watches_its_predecessor_alone [OPTION]: one 
 @test "in the queue: the mark of a predecessor to which somebody has written since does not count" {
   hold "$LOCK" first
   wait_in_line log "$LOCK" sh -c 'touch a; until [ -e a.go ]; do sleep 0.05; done'
-  PROXY_OF=get listen hold-request 8
+  PROXY_OF="get" listen hold-request 8
   background -z "$VIA" --session-timeout 40 "$LOCK" true
   asker=$!
   eventually asked_for WATCH
