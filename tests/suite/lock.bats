@@ -96,6 +96,13 @@ watches() { # how many fired, on deletions or changes
   assert_equal "$(cat lock)" "$LOCK"
 }
 
+@test "the own znode tells who holds, with what command and lease" {
+  run -0 zkflock --lease 20 "$LOCK" sh -c 'zk "$ZKFLOCK_SERVERS" get "$ZKFLOCK_NODE"'
+  assert_line --index 0 "zkflock/1 waiting exclusive"
+  assert_line --index 1 --regexp '^[^ ]+@[^ ]+ pid [0-9]+: sh -c zk '
+  assert_line --index 2 --regexp '^since=[0-9TZ:-]+ kind=exclusive lease=20000ms version=[0-9.]+$'
+}
+
 @test "missing parents are made, and a bare name stands below /locks" {
   run -0 zkflock "$LOCK/a/b c/d" true
   run -0 zk "$ONE" get "$LOCK/a/b c/d"
