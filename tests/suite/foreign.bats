@@ -75,6 +75,26 @@ load list
   done
 }
 
+@test "a Semaphore of kazoo's is one, too, beside a lock that is named like who holds it" {
+  local guid=0123456789abcdef0123456789abcde
+  # In the order of the server one of the two is the last.
+  for held in 0 1; do
+    zk "$ONE" create "$LOCK/$held/$guid$((1 - held))"
+    coproc PERMIT { exec zk "$ONE" create-kind ephemeral "$LOCK/$held/$guid$held" 3>&-; }
+    permit_pid=$PERMIT_PID
+    read -r -u "${PERMIT[0]}" _
+    for permits in "" "--permits 2"; do
+      # shellcheck disable=SC2086 # two words
+      run -78 zkflock $permits "$LOCK/$held" touch ran
+      assert_output --partial "$LOCK/$held is in use as a semaphore of kazoo's"
+    done
+    assert_equal "$(zk "$ONE" ls "$LOCK/$held" | sort)" "${guid}0"$'\n'"${guid}1"
+    eval "exec ${PERMIT[1]}>&-"
+    wait "$permit_pid"
+  done
+  assert_not_exist ran
+}
+
 @test "--list: hostile data and names do not reach the terminal" {
   hostile=$'zkflock/1 held exclusive\n\x1b[31mroot@evil\x07 pid 7: \x1b]0;pwned\x07\x9b\xff\nsince=\x1b[2J kind=\x1b version=\x1b[31m\n'
   others "$LOCK/data" x- 2 "$hostile"

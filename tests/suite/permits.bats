@@ -206,7 +206,10 @@ free, and never used as a lock"
 
 @test "--permits: behind the holder of a lock called locks it is told who that is" {
   LOGNAME=ci hold "$LOCK/locks" release
+  local since
+  since=$(now)
   run -1 zkflock -n --permits 2 "$LOCK" true
+  within 8000 "$since" "$(now)"
   assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, held for [^ ]+ by ci@.*: sh -c "
   background -v --permits 2 "$LOCK" touch ran 2>log
   eventually contains log "waiting for a permit of $LOCK: 1 ahead, held for "
@@ -251,9 +254,14 @@ free, and never used as a lock"
   run -0 zkflock --permits 2 "$LOCK" true
   # Where there is no semaphore, that is a LOCK like others.
   run -0 zkflock --permits 2 "$LOCK.none/locks" true
+  others "$LOCK.none/locks/locks" lock- 1
+  run -1 zkflock -n --permits 2 "$LOCK.none/locks" touch ran
+  assert_output --regexp "^zkflock: $LOCK.none/locks is busy: 1 ahead, held for [^ ]+ by another client, session 0x"
+  others_end
   # Nor is one at the root.
-  zk "$ONE" create "$LOCK.top/leases"
+  for top in "$LOCK.top" "$LOCK.summit"; do zk "$ONE" create "$top/leases"; done
   run -0 zkflock -z "$ONE$LOCK.top" --permits 2 /locks true
+  run -0 zkflock -z "$ONE$LOCK.summit" /locks true
 }
 
 @test "--permits: an idle lock is refused, as is one whose holder vanished, and nothing is left of it" {
