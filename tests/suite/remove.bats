@@ -2,11 +2,7 @@
 
 load helper
 load vanishing
-
-# Everything of the lock that is left, and of its note.
-left() { zk "$ONE" ls "${LOCK%/*}" | grep -x -e "${LOCK##*/}" -e "${LOCK##*/}\.once" || true; }
-
-removal() { timeout 40 zkflock --remove "$@"; }
+load remove
 
 @test "--remove: a free lock goes, and may be made again with another lease" {
   zkflock --lease 5 "$LOCK" true
@@ -276,6 +272,10 @@ removal() { timeout 40 zkflock --remove "$@"; }
   zk "$ONE" set "$LOCK/locks" $'zkflock/1 base=0 lease=4000ms\n'
   run -1 removal "$LOCK"
   assert_output --partial "its command may run for a lease, 15 s; -w 16 waits for that"
+  # Without a record it is nobody's count, whatever was written there.
+  zk "$ONE" set "$LOCK/leases" ""
+  run -1 removal "$LOCK"
+  assert_output --partial "it is not known who held it before"
 }
 
 @test "--remove: locks that are called like the parts of a semaphore are locks" {
@@ -287,6 +287,11 @@ removal() { timeout 40 zkflock --remove "$@"; }
   for name in leases locks; do run -0 removal "$LOCK/$name"; done
   run -0 removal "$LOCK"
   assert_equal "$(left)" ""
+  # One of the two alone makes no semaphore.
+  zkflock "$LOCK" true
+  zk "$ONE" create "$LOCK/leases"
+  run -1 removal "$LOCK"
+  assert_output "zkflock: $LOCK is not removed: below it are znodes that are no contenders, locks perhaps: leases"
 }
 
 @test "--remove: without the right to, 77, and nothing is gone" {

@@ -205,6 +205,10 @@ holders_node() { echo "$1/$(zk "$ONE" ls "$1" | head -n 1)"; }
   without r "$LOCK/a.once"
   refused 77 "$note read $LOCK/a.once: its ACL does not give this client READ" --once-per 1h "$LOCK/a" touch ran
   steps_in 77 "not permitted to read $LOCK/a.once: its ACL does not give this client READ" --remove "$LOCK/a"
+  # Where there is no lock, too, that is all that is said.
+  zk "$ONE" delete "$LOCK/a"
+  run -77 timeout 20 zkflock --remove "$LOCK/a"
+  assert_output "zkflock: not permitted to read $LOCK/a.once: its ACL does not give this client READ"
   restore "$LOCK/a.once"
 }
 
