@@ -148,6 +148,11 @@ mistake() {
     run -0 zkflock --config file --list a
     run -1 zkflock --config file --remove a
   done
+  # A root is not to blame where it does not stand, nor for what stands behind it.
+  printf '%s\n' "[zkflock]" "root = /somewhere/else/and/far" >file
+  refuses 64 "the LOCK /x/leases/y would make a semaphore of /x: $kept" --config file /x/leases/y touch ran
+  printf '%s\n' "[zkflock]" "root = /x" >file
+  refuses 64 "the LOCK /x/leases/y would make a semaphore of /x: $kept" --config file leases/y touch ran
   printf '%s\n' "[lock a]" "with = b" >file
   refuses 64 "the LOCK /x/leases/y would make a semaphore of /x: $kept" --config file /x/leases/y touch ran
   refuses 64 "the LOCK /x/leases/y would make a semaphore of /x: $kept" --config file --with /x/leases/y a touch ran

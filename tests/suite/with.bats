@@ -184,10 +184,22 @@ $LOCK/s2 shared"
     run -78 zkflock --config config $option --with p job touch ran
     assert_output "zkflock: config:11: p is a semaphore, and --with takes no permits; give that one as LOCK"
   done
+  # The kind of its section counts inside, too.
+  run -64 zkflock --config config job zkflock -x "$LOCK/s1" touch ran
+  assert_output --partial "$LOCK/s1 is held shared by the zkflock around this one: "
   # Two that hold s1 shared run beside each other.
   run -0 zkflock --config config job zkflock --config config -w 5 --no-reentry --with s1 other echo both
   assert_output both
   [ ! -e ran ]
+}
+
+@test "--with: the kind of its section has to go with a --node-style that is typed" {
+  printf '%s\n' "[lock s1]" "kind = shared" "[lock u]" "kind = unfair" >config
+  run -78 zkflock --config config --node-style plain:x- --with s1 "$LOCK" touch ran
+  assert_output --partial "zkflock: config:2: --shared does not go with --node-style plain, "
+  run -78 zkflock --config config --node-style kazoo --with u "$LOCK" touch ran
+  assert_output --partial "zkflock: config:4: --unfair does not go with --node-style: "
+  assert_not_exist ran
 }
 
 @test "--with: a lock is taken where it is without it, or not at all" {
