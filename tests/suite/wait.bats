@@ -147,8 +147,12 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   run -0 cat second.log
   assert_output --partial "waiting for a permit of $LOCK: 2 ahead, held for "
   assert_output --partial " by ci@"
+  second=$waiter
+  # The first one counts once, though it has both the turn and a place among the permits.
+  wait_in_line third.log --permits 1 "$LOCK" true
+  assert contains third.log "waiting for a permit of $LOCK: 3 ahead, held for "
   touch release
-  wait "$holder" "$first" "$waiter"
+  wait "$holder" "$first" "$second" "$waiter"
 }
 
 @test "another client that holds is told by its session" {
