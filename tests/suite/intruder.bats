@@ -61,6 +61,38 @@ while time.monotonic() < end:
   kill "$other"
 }
 
+@test "nor can he fill the queue of one that is stopped so that one inside waits for ever" {
+  background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.05; done' 2>log
+  holder=$!
+  eventually test -s held
+  kill -STOP "$holder"
+  touch filled
+  chmod 666 filled
+  intruder 'import socket, sys, time
+crowd = []
+while len(crowd) < 1000:
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.setblocking(False)
+    try:
+        s.connect("\0zkflock-" + sys.argv[1])
+    except BlockingIOError:
+        break
+    crowd.append(s)
+with open("filled", "w") as file:
+    print(len(crowd), file=file)
+time.sleep(60)' "$(cat held)"
+  eventually test -s filled
+  # Everybody who finds a place stands behind so many of his.
+  assert [ "$(cat filled)" -le 100 ]
+  # While it waits for a place it hears no TERM.
+  ZKFLOCK_HELD=$(cat held) run -69 timeout -s KILL 20 zkflock --connect-timeout 0.5 "$LOCK" touch ran
+  assert_output --partial "the zkflock around this one does not answer, and may hold $LOCK"
+  kill -CONT "$holder"
+  touch end
+  ends_with 0 "$holder"
+  refute [ -s log ]
+}
+
 namespace() { printf '%x' "$(stat -Lc %i /proc/self/ns/pid)"; }
 
 @test "another user cannot take the names that a hold listens by, nor be taken for one" {
