@@ -209,7 +209,7 @@ free, and never used as a lock"
   local since
   since=$(now)
   run -1 zkflock -n --permits 2 "$LOCK" true
-  within 8000 "$since" "$(now)"
+  within 9500 "$since" "$(now)"
   assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, held for [^ ]+ by ci@.*: sh -c "
   background -v --permits 2 "$LOCK" touch ran 2>log
   eventually contains log "waiting for a permit of $LOCK: 1 ahead, held for "

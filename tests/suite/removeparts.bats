@@ -31,11 +31,11 @@ load remove
 }
 
 @test "--remove -w: who stood in the path of a semaphore and has left is no user any more" {
-  background --permits 1 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
-  holder=$!
-  eventually test -e held
-  # This one has the turn to take a permit.
-  wait_in_line log --permits 1 "$LOCK" true
+  zkflock --permits 1 "$LOCK" true
+  # That one has the turn to take a permit, and none.
+  zk "$ONE" contend "$LOCK/locks" lock- 1 < <(until [ -e release ]; do sleep 0.05; done) >made 3>&- 4>&- &
+  turn=$!
+  eventually contains made made
   others "$LOCK" lock- 1
   removal_waits
   others_end
@@ -44,7 +44,7 @@ load remove
   zk "$ONE" set "$LOCK" ""
   touch release
   ends_with 0 "$remover"
-  wait "$holder" "$waiter"
+  ends_with 0 "$turn"
   assert_equal "$(left)" ""
 }
 
