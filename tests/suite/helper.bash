@@ -206,6 +206,9 @@ family() {
   echo "$1 $keeper $(children "${keeper:-$1}" lock-guard)"
 }
 
+# asks_outer: whether somebody asks the zkflock whose $ZKFLOCK_HELD is in the file "held".
+asks_outer() { [ "$(grep -c "@zkflock-$(cat held)$" /proc/net/unix)" -ge 2 ]; }
+
 # crash PID: kills these together, as when a host crashes.  What is stopped sees none of the others
 # die, and cannot give the lock back.  The guard is first: the end of its parent would continue it.
 crash() {

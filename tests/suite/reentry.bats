@@ -5,9 +5,6 @@ load helper
 # With a place in the queue of its own, an inner one would wait for the outer one for ever.
 inside() { timeout 20 zkflock "$@"; }
 
-# True if somebody asks the zkflock whose name is in the file "held".
-asks_outer() { [ "$(grep -c "@zkflock-$(cat held)$" /proc/net/unix)" -ge 2 ]; }
-
 @test "re-entry: at once, at any depth, through shells and make" {
   cat >Makefile <<'EOF'
 all: a b
@@ -420,6 +417,15 @@ shared_with_outsider() {
   eventually test -s held
   ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'trap "touch told" TERM; touch in; until [ -e end ]; do sleep 0.05; done'
   inner=$!
+}
+
+@test "re-entry: --tree: when the lock is lost, a zkflock from outside that alone uses it is ended first" {
+  shared_with_outsider --tree --lease 20 --kill-after 2
+  eventually contains log "still use $LOCK"
+  lose
+  ends_with 75 "$holder"
+  assert gone "$inner"
+  assert_exist told
 }
 
 @test "re-entry: the guard watches the lease for a zkflock that comes in just when the command has ended" {
