@@ -40,6 +40,16 @@ load helper
   wait "$holder"
 }
 
+@test "1 when -w runs out, long before zkflock has something else to do" {
+  hold "$LOCK" release
+  began=$(now)
+  # With -q nothing is told of the wait.
+  run -1 zkflock -q -w 0.3 --session-timeout 40 "$LOCK" touch ran
+  within 10000 "$began" "$(now)"
+  touch release
+  ends_with 0 "$holder"
+}
+
 @test "-w that does not run out" {
   hold "$LOCK" release
   wait_in_line log -w 20 "$LOCK" touch ran
@@ -65,7 +75,7 @@ load helper
 }
 
 # One process of its command stays, one goes to a session of its own.
-readonly payload='setsid -f sh -c "touch started; exec sleep 1000"; exec sleep 1000'
+payload='setsid -f sh -c "touch started; exec sleep 1000"; exec sleep 1000'
 
 start_running() { # its processes in $keeper, $guard
   background --session-timeout 1 "$LOCK" sh -c "$payload" 2>log
@@ -131,6 +141,32 @@ start_at_terminal() { # start_at_terminal [OPTION]...: its processes in $front, 
   kill -KILL "$front"
   zk "$ONE" await-count "$LOCK" 0
   assert_equal "$(zk "$ONE" stat "$LOCK" | cut -d' ' -f1)" 1
+  touch looked
+  wait "$person"
+}
+
+@test "at a terminal, kill -9 of zkflock: a lock that is lost before the command has ended is told of as lost" {
+  printf '#!/bin/sh\necho "$1" >>told\n' >teller
+  cat >slow <<'EOF'
+#!/bin/sh
+trap 'touch asked' TERM
+touch started
+until [ -e go ]; do sleep 0.05; done
+EOF
+  chmod +x teller slow
+  payload='exec ./slow' start_at_terminal --lease 60 --kill-after 20 --hook ./teller
+  kill -KILL "$front"
+  eventually test -e asked
+  lose
+  # It is heard of before the command ends.
+  eventually has_watches 0
+  eventually past $(($(now) + 500))
+  touch go
+  eventually gone "$keeper"
+  assert contains log "zkflock was killed, so the command is ended"
+  assert_equal "$(grep -c "lost $LOCK: " log)" 1
+  eventually contains told lost
+  assert_equal "$(paste -sd' ' told)" "acquired lost"
   touch looked
   wait "$person"
 }

@@ -125,6 +125,18 @@ due() {
   close_proxy
 }
 
+@test "a guard that stops before the lock is lost: 75, though the command ended by itself before that, with 0" {
+  background --lease 4 --session-timeout 5 "$LOCK" sh -c 'echo $$ >command; until [ -e release ]; do sleep 0.05; done' 2>log
+  keeper=$!
+  eventually test -s command
+  kill -STOP "$(children "$keeper" lock-guard)"
+  touch release
+  eventually gone "$(cat command)"
+  lose
+  ends_with 75 "$keeper"
+  assert_file_contains log "lost $LOCK: "
+}
+
 @test "--on-lost term: a guard that is killed when the lock has been lost: the keeper kills the command" {
   listen
   holds --on-lost term

@@ -146,11 +146,11 @@ EOF
   eventually is_free "$LOCK"
 }
 
-@test "--hold: --signal is what the script gets first" {
+@test "--hold: --signal is what the script gets first, and its grace is --kill-after" {
   export LOCK
   script bash <<'EOF'
-trap 'echo told >told; exit 9' USR1
-zkflock --hold --signal USR1 "$LOCK" 2>log
+trap 'sleep 2; echo told >told; exit 9' USR1
+zkflock --hold --lease 20 --kill-after 6 --signal USR1 "$LOCK" 2>log
 touch held
 while :; do sleep 0.05; done
 EOF

@@ -163,13 +163,16 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
 @test "the lease is over before the command could start: it is not started, and that is told" {
   zkflock --lease 8 "$LOCK" true
   hold "$LOCK" release
-  wait_in_line log --session-timeout 40 --kill-after 3.5 "$LOCK" touch ran
+  began=$(now)
+  wait_in_line log --session-timeout 40 --kill-after 3.5 --deadline 8 "$LOCK" touch ran
   guard=$(children "$waiter" lock-guard)
   kill -STOP "$guard"
   touch release
   eventually contains log "holding"
   kill -STOP "$waiter"
   sleep 4.5 # the standstill itself: the first signal is due after 4 s, KILL after 7.5 s
+  # --deadline is over as well.
+  eventually past $((began + 9000))
   kill -CONT "$guard"
   eventually in_state "$guard" S
   kill -CONT "$waiter"

@@ -190,6 +190,11 @@ $LOCK/s2 shared"
   # Two that hold s1 shared run beside each other.
   run -0 zkflock --config config job zkflock --config config -w 5 --no-reentry --with s1 other echo both
   assert_output both
+  # Inside it is used as it is held.
+  run -64 zkflock --config config job zkflock -x "$LOCK/s1" touch ran
+  assert_output --partial "$LOCK/s1 is held shared by the zkflock around this one"
+  run -0 zkflock --config config job zkflock -s "$LOCK/s1" echo in
+  assert_output in
   [ ! -e ran ]
 }
 
