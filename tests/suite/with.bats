@@ -184,13 +184,10 @@ $LOCK/s2 shared"
     run -78 zkflock --config config $option --with p job touch ran
     assert_output "zkflock: config:11: p is a semaphore, and --with takes no permits; give that one as LOCK"
   done
-  # The kind of its section counts inside, too.
-  run -64 zkflock --config config job zkflock -x "$LOCK/s1" touch ran
-  assert_output --partial "$LOCK/s1 is held shared by the zkflock around this one: "
   # Two that hold s1 shared run beside each other.
   run -0 zkflock --config config job zkflock --config config -w 5 --no-reentry --with s1 other echo both
   assert_output both
-  # Inside it is used as it is held.
+  # The kind of its section counts inside, too.
   run -64 zkflock --config config job zkflock -x "$LOCK/s1" touch ran
   assert_output --partial "$LOCK/s1 is held shared by the zkflock around this one"
   run -0 zkflock --config config job zkflock -s "$LOCK/s1" echo in
