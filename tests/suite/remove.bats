@@ -395,6 +395,20 @@ removal_ends() {
   assert_equal "$(vanished_in "$LOCK")" 0
 }
 
+@test "--remove: a record of the lock above that was written anew meanwhile stays" {
+  above=$LOCK
+  LOCK=$above/inner
+  zkflock --lease 4 "$above" true
+  zkflock "$LOCK" true
+  remove_at
+  zk "$ONE" set "$above" ""
+  zkflock "$above" true
+  assert_equal "$(vanished_in "$above")" 0
+  let_pass
+  removal_ends 0 "removed $LOCK"
+  assert_equal "$(vanished_in "$above")" 0
+}
+
 @test "--remove: somebody deletes the note meanwhile: the lock stays" {
   # Once zkflock cannot know whether its first try succeeded.
   for direction in hold-request lose-request; do

@@ -155,6 +155,19 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   wait "$holder" "$first" "$second" "$waiter"
 }
 
+@test "-w of a permit: while none is free nobody waits longer than that for who has the turn" {
+  background --permits 1 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
+  holder=$!
+  eventually test -e held
+  wait_in_line log --permits 1 "$LOCK" true
+  # The limit on everything comes before what is allowed to those who have just got a permit.
+  run -5 zkflock -E 5 -w 1 --deadline 1.95 --permits 1 "$LOCK" touch ran
+  assert_output --partial " is still busy after 1 s: 2 ahead"
+  assert_not_exist ran
+  touch release
+  wait "$holder" "$waiter"
+}
+
 @test "another client that holds is told by its session" {
   zkflock "$LOCK" true
   zk "$ONE" create-kind ephemeral "$LOCK/x-0000000000" \
