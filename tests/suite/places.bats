@@ -30,3 +30,12 @@ load helper
   assert_not_exist ran
   close_proxy
 }
+
+@test "--permits: a semaphore that is refused leaves somebody else's znode where it was" {
+  zkflock "$LOCK" true
+  zk "$ONE" create "$LOCK/locks"
+  run -78 zkflock --permits 2 "$LOCK" touch ran
+  assert_output --partial "$LOCK is a lock without permits"
+  assert_equal "$(zk "$ONE" ls "$LOCK")" locks
+  assert_not_exist ran
+}

@@ -155,6 +155,24 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   wait "$holder" "$first" "$second" "$waiter"
 }
 
+@test "-w counts from the start of zkflock, also while a server is slow to answer" {
+  hold "$LOCK" release
+  PROXY_OF=connect open_proxy hold-reply 1
+  began=$(now)
+  background -z "$VIA" --session-timeout 40 -w 4 --deadline 7 "$LOCK" touch ran 2>log
+  waiter=$!
+  proxy_strikes
+  eventually past $((began + 4500))
+  let_pass
+  ends_with 1 "$waiter"
+  # Another 4 s would end in the limit on everything.
+  assert contains log " is still busy after 4 s: "
+  assert_not_exist ran
+  touch release
+  ends_with 0 "$holder"
+  close_proxy
+}
+
 @test "-w of a permit: while none is free nobody waits longer than that for who has the turn" {
   background --permits 1 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
   holder=$!
