@@ -46,12 +46,12 @@ all_cflags = -std=gnu11 $(WARNINGS) $(if $(WERROR),-Werror) \
 all_cppflags = -D_GNU_SOURCE -DZKFLOCK_VERSION='"$(VERSION)"' -Isrc $(CPPFLAGS)
 all_ldflags = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 
-sources := $(sort $(wildcard src/*.c))
+sources := $(sort $(wildcard src/*.c src/*/*.c))
 objects := $(sources:src/%.c=$(BUILD)/%.o)
 # What the unit tests are linked with: everything that does no input or output.
-pure_objects := $(addprefix $(BUILD)/,clock.o contender.o lease.o list_change.o lockname.o log.o \
-	log_line.o log_syslog.o lookup.o naming.o note.o recipe.o record.o revocation.o servers.o \
-	settings.o status_line.o text.o view.o xalloc.o)
+pure_objects := $(filter $(BUILD)/base/%,$(objects)) $(addprefix $(BUILD)/,config/settings.o \
+	ensemble/lockname.o ensemble/lookup.o ensemble/servers.o list/list_change.o list/view.o \
+	$(addprefix lock/,contender.o naming.o note.o recipe.o record.o revocation.o))
 
 unit_objects := $(patsubst tests/unit/%.c,$(BUILD)/test-%.o,$(wildcard tests/unit/*.c))
 
@@ -66,6 +66,7 @@ $(BUILD)/zkflock: $(objects)
 	$(CC) $(all_cflags) $(all_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
 
 $(BUILD)/%.o: src/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
 	$(CC) $(all_cppflags) $(all_cflags) -MMD -MP -c -o $@ $<
 
 # Rebuilt when the flags are others.
@@ -107,7 +108,7 @@ $(BUILD)/interop/%.class: tests/interop/%.java tests/interop/classpath
 	java -m jdk.compiler/com.sun.tools.javac.Main -Xlint:all,-path -Werror \
 		-cp $$(cat tests/interop/classpath) -d $(@D) $<
 
--include $(wildcard $(BUILD)/*.d)
+-include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d)
 
 demo:
 	@$(need) build zookeeper
@@ -157,7 +158,7 @@ lint:
 	@./tests/lint
 
 format:
-	clang-format -i $(wildcard src/*.[ch] tests/*/*.[ch])
+	clang-format -i $(wildcard src/*.[ch] src/*/*.[ch] tests/*/*.[ch])
 
 install: all
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 \

@@ -14,20 +14,20 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "break.h"
-#include "clock.h"
-#include "command.h"
-#include "exitcode.h"
-#include "front.h"
-#include "hold.h"
-#include "hook.h"
-#include "keeper.h"
-#include "list.h"
-#include "log.h"
-#include "options.h"
-#include "remove.h"
-#include "title.h"
-#include "unlock.h"
+#include "admin/break.h"
+#include "admin/remove.h"
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "base/log.h"
+#include "cli/options.h"
+#include "keeper/keeper.h"
+#include "list/list.h"
+#include "nesting/hold.h"
+#include "nesting/unlock.h"
+#include "process/command.h"
+#include "process/front.h"
+#include "process/hook.h"
+#include "process/title.h"
 
 /*
  * A closed stdin, stdout or stderr would be taken over by the next descriptor opened.  The

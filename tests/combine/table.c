@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "action.h"
-#include "options.h"
+#include "cli/action.h"
+#include "cli/options.h"
 
 int main(void)
 {

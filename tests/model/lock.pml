@@ -1,5 +1,5 @@
 /*
- * The lock protocol of src/lock.c as a Spin model; tests/model/check runs it.
+ * The lock protocol of src/lock/lock.c as a Spin model; tests/model/check runs it.
  *
  * What is shown, for N contenders that make JOINS znodes in all:
  *   - exclusive access: no two commands run at the same time;
@@ -322,7 +322,7 @@ inline start_command()
 #define MAY_WRITE (IS_CAREFUL && !IS_BARRED)
 #define MAY_RISK (!IS_CAREFUL && !IS_BARRED && RISK_ADOPTS)
 
-/* First, proven, and the census is read: see count_consider() in src/count.c. */
+/* First, proven, and the census is read: see count_consider() in src/lock/count.c. */
 #ifndef CONSIDER
 #define CONSIDER \
     if \

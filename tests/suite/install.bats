@@ -22,7 +22,7 @@ load helper
 
 @test "exit statuses are the same in the source, the help, the manual and the README" {
   top=$TESTS_DIR/..
-  sed -n 's/^ *X(EXITCODE_[A-Z]*, \([0-9]*\), "\(.*\)") *\\\{0,1\}$/\1 \2/p' "$top/src/exitcode.h" >source
+  sed -n 's/^ *X(EXITCODE_[A-Z]*, \([0-9]*\), "\(.*\)") *\\\{0,1\}$/\1 \2/p' "$top/src/base/exitcode.h" >source
   assert [ "$(wc -l <source)" -ge 11 ]
   zkflock --help | sed -n 's/^ \{2,4\}\([0-9]\{1,3\}\)  \(.*\)$/\1 \2/p' >help
   run -0 diff source help
@@ -36,7 +36,7 @@ load helper
 }
 
 @test "the keys of the config file are the same in the source and its manual" {
-  sed -n 's/^ *{"\([a-z-]*\)", .*/\1/p' "$TESTS_DIR/../src/config_keys.c" | sort >source
+  sed -n 's/^ *{"\([a-z-]*\)", .*/\1/p' "$TESTS_DIR/../src/config/config_keys.c" | sort >source
   sed -n 's/^\.It Cm \([a-z-]*\)$/\1/p' "$TESTS_DIR/../man/zkflock.conf.5" | sort >manual
   assert [ "$(wc -l <source)" -ge 15 ]
   run -0 diff source manual

@@ -134,7 +134,7 @@ EOF
 @test "manual: every message is there" {
   mandoc -Tascii -Owidth=500 "$MANUAL" | col -bx | tr -s ' \n' ' ' >text
   # What is about the command line and the config files says itself what to do.
-  "$TESTS_DIR/tools/messages" "$TOP"/src/*.c |
+  "$TESTS_DIR/tools/messages" "$TOP"/src/*.c "$TOP"/src/*/*.c |
     grep -vE "^(config|options|resolve|show_config|together)\.c" |
     grep -vE "^servers.c.('|a server's name|the chroot)" >messages
   assert [ "$(wc -l <messages)" -ge 100 ]

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "unit.h"
 
 static void test_clock_parse(void)

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contender.h"
-#include "revocation.h"
+#include "base/xalloc.h"
+#include "lock/contender.h"
+#include "lock/revocation.h"
 #include "unit.h"
-#include "xalloc.h"
 
 static bool is_printable(const char *text, size_t size)
 {

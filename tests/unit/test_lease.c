@@ -1,8 +1,8 @@
 /* The spans of a lease, and which combinations zkflock accepts. */
 #include <string.h>
 
-#include "clock.h"
-#include "lease.h"
+#include "base/clock.h"
+#include "base/lease.h"
 #include "unit.h"
 
 #define MS(n) (INT64_C(n) * CLOCK_MS)

@@ -2,7 +2,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "log_line.h"
+#include "base/log_line.h"
 #include "unit.h"
 
 static void test_log_printable(void)

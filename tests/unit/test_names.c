@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "lockname.h"
-#include "servers.h"
-#include "text.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "ensemble/lockname.h"
+#include "ensemble/servers.h"
 #include "unit.h"
 
 static void test_text(void)

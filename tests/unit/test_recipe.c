@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recipe.h"
+#include "lock/recipe.h"
 #include "unit.h"
 
 static void test_sequence(void)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "note.h"
-#include "record.h"
+#include "lock/note.h"
+#include "lock/record.h"
 #include "unit.h"
 
 static void test_record(void)

@@ -1,9 +1,9 @@
 /* Options, keys and what they come to: settings and the lease. */
 #include <string.h>
 
-#include "clock.h"
-#include "lease.h"
-#include "settings.h"
+#include "base/clock.h"
+#include "base/lease.h"
+#include "config/settings.h"
 #include "unit.h"
 
 static void add(struct settings *settings, enum settings_level level, int option, const char *lock,

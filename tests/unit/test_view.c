@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "list_change.h"
+#include "base/xalloc.h"
+#include "list/list_change.h"
+#include "list/view.h"
 #include "unit.h"
-#include "view.h"
-#include "xalloc.h"
 
 /* A source with these contenders: name, czxid, settling and so on are set by the caller. */
 static struct view_source source_of(const char *const *names, size_t len)

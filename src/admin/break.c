@@ -1,0 +1,238 @@
+#include "admin/break.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "admin/break_state.h"
+#include "admin/question.h"
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "base/xalloc.h"
+#include "list/survey.h"
+#include "lock/contender.h"
+
+static bool stop(struct visit *visit, int status)
+{
+    visit->status = status;
+    return false;
+}
+
+/* ---- before ---- */
+
+static bool look(struct visit *visit)
+{
+    const char *lock = visit->options->lock;
+    const struct view *view = &visit->view;
+
+    visit->status = survey_lock(&visit->admin, lock, &visit->view);
+    if (visit->status)
+        return false;
+    if (view->unread)
+        return stop(visit, admin_unread(view));
+    if (view->holders == 0) {
+        log_notice("%s %s", lock,
+                   !view->exists ? "does not exist: nobody holds it"
+                   : view->state == VIEW_SETTLING
+                       ? "is not held: a holder vanished, and is waited for"
+                       : "is not held");
+        return stop(visit, EXITCODE_BUSY);
+    }
+    visit->len = view->holders;
+    visit->holders = xcalloc(visit->len, sizeof(visit->holders[0]));
+    for (size_t i = 0; i < visit->len; i++) {
+        visit->holders[i].shown = &view->contenders[i];
+        describe_contender(&view->contenders[i], visit->holders[i].who);
+    }
+    return true;
+}
+
+static void warn_of_foreign(const struct visit *visit)
+{
+    for (size_t i = 0; i < visit->len; i++)
+        if (!describe_is_ours(visit->holders[i].shown))
+            log_warning(
+                "%s is held by %s, which is no zkflock: it may not notice, and go on working",
+                visit->options->lock, visit->holders[i].who);
+}
+
+static void print_holder(FILE *out, const struct visit *visit, const struct holder *holder)
+{
+    time_t since = (time_t)(holder->shown->since_ms / 1000);
+    struct tm tm;
+    char when[32] = "";
+
+    if (since && localtime_r(&since, &tm))
+        strftime(when, sizeof(when), " since %F %T", &tm);
+    fprintf(out, "%s is held%s by %s\n", visit->options->lock, when, holder->who);
+}
+
+static char *question_text(const struct visit *visit)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return xstrdup("");
+    for (size_t i = 0; i < visit->len; i++)
+        print_holder(out, visit, &visit->holders[i]);
+    if (visit->by_force)
+        fprintf(out, "Take it away? [y/N] ");
+    else
+        fprintf(out, "Ask %s to give it up? [y/N] ", visit->len == 1 ? "the holder" : "them");
+    fclose(out);
+    return text;
+}
+
+static bool ask(struct visit *visit)
+{
+    enum question_answer answer;
+    char *text;
+
+    if (visit->options->yes)
+        return true;
+    text = question_text(visit);
+    answer = question_ask(&visit->admin, visit->terminal, text);
+    free(text);
+    if (answer == QUESTION_ENDED)
+        return stop(visit, admin_ended(&visit->admin));
+    if (answer == QUESTION_NO) {
+        log_notice("nothing was done to %s", visit->options->lock);
+        return stop(visit, EXITCODE_BUSY);
+    }
+    return true;
+}
+
+/* ---- all of them ---- */
+
+static const struct holder *first_left(const struct visit *visit)
+{
+    for (size_t i = 0; i < visit->len; i++)
+        if (visit->holders[i].stage != DONE)
+            return &visit->holders[i];
+    return NULL;
+}
+
+static bool are_all_asked(const struct visit *visit)
+{
+    for (size_t i = 0; i < visit->len; i++)
+        if (visit->holders[i].stage <= ACTING)
+            return false;
+    return true;
+}
+
+static bool still_held(struct visit *visit)
+{
+    char span[CLOCK_FORMAT_SIZE];
+
+    for (size_t i = 0; i < visit->len; i++)
+        if (visit->holders[i].stage != DONE)
+            log_notice("%s is still held after %s, by %s", visit->options->lock,
+                       clock_format(options_asked_wait(visit->options, 0), span),
+                       visit->holders[i].who);
+    return stop(visit, EXITCODE_BUSY);
+}
+
+/* While the question stood, nobody was asked anything. */
+static int64_t silent_since(const struct visit *visit)
+{
+    int64_t disconnected_since = session_disconnected_since(visit->admin.session);
+
+    return disconnected_since > visit->began ? disconnected_since : visit->began;
+}
+
+static bool deal_with_all(struct visit *visit)
+{
+    int64_t give_up_at = clock_add(visit->began, options_asked_wait(visit->options, CLOCK_NEVER));
+    int64_t patience = visit->options->connect_timeout;
+
+    for (size_t i = 0; i < visit->len; i++)
+        break_holder_begin(visit, &visit->holders[i]);
+    while (first_left(visit)) {
+        const struct session *session = visit->admin.session;
+        int64_t silent_at = clock_add(silent_since(visit), patience);
+        bool asked = are_all_asked(visit);
+        struct session_event event;
+
+        if (session_connected(session))
+            silent_at = asked ? CLOCK_NEVER : clock_add(visit->began, patience);
+        if (clock_now() >= silent_at)
+            return stop(visit, admin_silent(&visit->admin));
+        if (asked && clock_now() >= give_up_at)
+            return still_held(visit);
+        switch (admin_next(&visit->admin,
+                           clock_earlier(silent_at, asked ? give_up_at : CLOCK_NEVER), &event)) {
+        case ADMIN_EVENT:
+            if (!break_holder_handle(visit, &event))
+                return false;
+            break;
+        case ADMIN_ENDED:
+            return stop(visit, admin_ended(&visit->admin));
+        default:
+            break;
+        }
+    }
+    return true;
+}
+
+/* Who was broken is not counted out; a semaphore may have room beside all who vanished. */
+static void tell_of_the_lease(const struct visit *visit)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    uint32_t vanished = visit->view.vanished;
+    bool hit = false;
+
+    for (size_t i = 0; i < visit->len; i++) {
+        hit |= visit->holders[i].hit;
+        vanished += visit->holders[i].hit;
+    }
+    if (hit && vanished >= (uint32_t)visit->view.permits && visit->view.lease_ms)
+        log_notice("the next one starts in up to %s; by then that command is killed, unless its "
+                   "--on-lost lets it go on",
+                   clock_format(visit->view.lease_ms * CLOCK_MS, span));
+}
+
+static int step_in(const struct options *options, bool by_force)
+{
+    char *self[] = {(char *)"zkflock", (char *)action_name(options), (char *)options->name, NULL};
+    struct visit visit = {.options = options, .by_force = by_force, .terminal = -1};
+
+    if (!options->yes)
+        visit.terminal = question_terminal();
+    if (!options->yes && visit.terminal < 0) {
+        log_error("%s asks before it does anything, and there is no terminal to ask on: use --yes",
+                  action_name(options));
+        return EXITCODE_USAGE;
+    }
+    contender_introduce(self);
+    visit.status = admin_start(&visit.admin, options);
+    if (visit.status || !look(&visit))
+        goto end;
+    warn_of_foreign(&visit);
+    if (!ask(&visit))
+        goto end;
+    visit.began = clock_now();
+    if (deal_with_all(&visit) && by_force)
+        tell_of_the_lease(&visit);
+end:
+    admin_end(&visit.admin);
+    view_release(&visit.view);
+    for (size_t i = 0; i < visit.len; i++)
+        break_holder_end(&visit.holders[i]);
+    free(visit.holders);
+    if (visit.terminal >= 0)
+        close(visit.terminal);
+    return visit.status;
+}
+
+int break_ask(const struct options *options)
+{
+    return step_in(options, false);
+}
+
+int break_now(const struct options *options)
+{
+    return step_in(options, true);
+}

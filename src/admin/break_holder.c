@@ -1,0 +1,190 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "admin/break_state.h"
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "ensemble/fault.h"
+#include "ensemble/lockname.h"
+#include "lock/revocation.h"
+
+/* The operations of the transaction. */
+enum { OP_CHECK_PARENT, OP_ACT, OPS };
+
+/* Two for each: what is done with it, and the reading of its parent. */
+static int tag_of(const struct visit *visit, const struct holder *holder)
+{
+    return 2 * (int)(holder - visit->holders);
+}
+
+static void read_it(struct visit *visit, struct holder *holder, enum stage stage)
+{
+    holder->stage = stage;
+    holder->again = false;
+    if (stage == READING)
+        session_get(visit->admin.session, tag_of(visit, holder) + 1, holder->parent,
+                    SESSION_NO_WATCH);
+    session_get(visit->admin.session, tag_of(visit, holder), holder->shown->path,
+                stage == WATCHING ? SESSION_SET_WATCH : SESSION_NO_WATCH);
+}
+
+void break_holder_begin(struct visit *visit, struct holder *holder)
+{
+    holder->parent = lockname_above(holder->shown->path);
+    read_it(visit, holder, READING);
+}
+
+void break_holder_end(struct holder *holder)
+{
+    free(holder->parent);
+}
+
+/*
+ * Where a name carries no GUID, as of an unfair holder, the next one's znode may have it, and the
+ * same version, since the read before.  But whoever gave the lock back has counted itself out in
+ * the parent.
+ */
+static void act(struct visit *visit, struct holder *holder, const struct session_event *event)
+{
+    const char *path = holder->shown->path;
+    char *text = NULL;
+    zoo_op_t ops[OPS];
+
+    holder->stage = ACTING;
+    zoo_check_op_init(&ops[OP_CHECK_PARENT], holder->parent, holder->parent_version);
+    if (visit->by_force) {
+        zoo_delete_op_init(&ops[OP_ACT], path, event->stat.version);
+    } else {
+        text = revocation_encode(event->data, event->data_len, holder->shown->since_ms);
+        zoo_set_op_init(&ops[OP_ACT], path, text, (int)strlen(text), event->stat.version, NULL);
+    }
+    session_multi(visit->admin.session, tag_of(visit, holder), ops, OPS);
+    free(text);
+}
+
+static void tell_gone(const struct visit *visit, const struct holder *holder)
+{
+    const char *lock = visit->options->lock;
+    char span[CLOCK_FORMAT_SIZE];
+
+    if (!holder->hit)
+        log_notice("%s was given up before, by %s", lock, holder->who);
+    else if (visit->by_force)
+        log_notice("%s was taken away from %s", lock, holder->who);
+    else
+        log_notice("%s was given up after %s, by %s", lock,
+                   clock_format(clock_now() - visit->began, span), holder->who);
+}
+
+static void is_gone(const struct visit *visit, struct holder *holder)
+{
+    holder->stage = DONE;
+    tell_gone(visit, holder);
+}
+
+static void has_acted(struct visit *visit, struct holder *holder)
+{
+    holder->hit = true;
+    if (visit->by_force) {
+        is_gone(visit, holder);
+    } else if (options_asked_wait(visit->options, CLOCK_NEVER) == 0) {
+        log_notice("asked to give %s up: %s", visit->options->lock, holder->who);
+        holder->stage = DONE;
+    } else {
+        log_info("asked to give %s up: %s", visit->options->lock, holder->who);
+        read_it(visit, holder, WATCHING);
+    }
+}
+
+static bool refused(struct visit *visit, const struct holder *holder,
+                    const struct session_event *event)
+{
+    const char *path = holder->shown->path;
+    const char *what;
+    char *sentence;
+
+    if (holder->stage != ACTING)
+        what = "read";
+    else if (event->failed_op == OP_CHECK_PARENT)
+        what = "check", path = holder->parent;
+    else
+        what = visit->by_force ? "delete" : "write to";
+    sentence = fault_sentence(event->rc, what, path);
+    log_error("%s", sentence);
+    free(sentence);
+    visit->status = (int)fault_status(event->rc);
+    return false;
+}
+
+/* Returns whether to go on. */
+static bool take_reply(struct visit *visit, const struct session_event *event)
+{
+    struct holder *holder = &visit->holders[event->tag / 2];
+    bool was_read = holder->stage != ACTING;
+
+    if (event->tag % 2) { /* ahead of its own znode */
+        holder->parent_version = event->rc == ZOK ? event->stat.version : -1;
+        return true;
+    }
+    if (session_rc_unknown(event->rc)) {
+        holder->again = true;
+        holder->hit |= visit->by_force && !was_read; /* perhaps: it is told if it is gone */
+        return true;
+    }
+    if (event->rc == ZNONODE ||
+        (event->rc == ZOK && was_read && event->stat.czxid != holder->shown->czxid))
+        is_gone(visit, holder);
+    else if (event->rc == ZBADVERSION)
+        read_it(visit, holder, READING);
+    else if (event->rc != ZOK)
+        return refused(visit, holder, event);
+    else if (holder->stage == READING)
+        act(visit, holder, event);
+    else if (holder->stage == ACTING)
+        has_acted(visit, holder);
+    else
+        holder->stage = AWAITED;
+    return true;
+}
+
+static void take_watch(struct visit *visit, const struct session_event *event)
+{
+    for (size_t i = 0; i < visit->len; i++) {
+        struct holder *holder = &visit->holders[i];
+
+        if (holder->stage == AWAITED && strcmp(holder->shown->path, event->path) == 0)
+            read_it(visit, holder, WATCHING);
+    }
+}
+
+/* With a new session watches are gone too. */
+static void take_up_again(struct visit *visit, bool all)
+{
+    for (size_t i = 0; i < visit->len; i++) {
+        struct holder *holder = &visit->holders[i];
+
+        if (holder->stage != DONE && (all || holder->again))
+            read_it(visit, holder, holder->hit && !visit->by_force ? WATCHING : READING);
+    }
+}
+
+bool break_holder_handle(struct visit *visit, const struct session_event *event)
+{
+    switch (event->type) {
+    case SESSION_CONNECTED:
+        take_up_again(visit, false);
+        break;
+    case SESSION_DISCONNECTED:
+        break;
+    case SESSION_EXPIRED:
+        session_reopen(visit->admin.session);
+        take_up_again(visit, true);
+        break;
+    case SESSION_WATCH:
+        take_watch(visit, event);
+        break;
+    case SESSION_REPLY:
+        return take_reply(visit, event);
+    }
+    return true;
+}

@@ -1,0 +1,60 @@
+/*
+ * The inside of --revoke and --break, shared by the files that make it up:
+ *
+ *     break.c          shows the holders, asks, and sees all of it through
+ *     break_holder.c   deals with each holder on its own:
+ *
+ *   READING   its znode is read, and the one it stands in: is it still the one that was shown, and
+ *             at which version
+ *   ACTING    it is written to, or deleted, at these versions
+ *   WATCHING  --revoke: a watch is being set
+ *   AWAITED   the watch will fire
+ *   DONE      it is gone; or, with --revoke -n, it has been asked
+ *
+ * Whatever was written meanwhile leads back to READING, and so does a loss of contact.
+ */
+#ifndef ZKFLOCK_BREAK_STATE_H
+#define ZKFLOCK_BREAK_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "list/admin.h"
+#include "list/describe.h"
+#include "list/view.h"
+
+enum stage { READING, ACTING, WATCHING, AWAITED, DONE };
+
+struct holder {
+    const struct view_contender *shown;
+    char who[DESCRIBE_SIZE];
+    char *parent; /* the path of the znode it stands in */
+    int32_t parent_version;
+    enum stage stage;
+    bool again; /* the answer was lost */
+    bool hit;   /* it was asked, or its znode deleted, by this process, as far as is known */
+};
+
+struct visit {
+    const struct options *options;
+    struct admin admin;
+    bool by_force; /* --break */
+    int terminal;
+    struct view view;
+    struct holder *holders;
+    size_t len;
+    int64_t began;
+    int status; /* to exit with, once something went wrong */
+};
+
+/* ---- break_holder.c ---- */
+
+/* Begins with a holder, and frees what that has taken. */
+void break_holder_begin(struct visit *visit, struct holder *holder);
+void break_holder_end(struct holder *holder);
+
+/* Takes an event of the session; returns false, with the status, after a message. */
+bool break_holder_handle(struct visit *visit, const struct session_event *event);
+
+#endif

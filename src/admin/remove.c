@@ -1,0 +1,295 @@
+/*
+ * A lock is removed by one who holds it, so that nobody else does, in one transaction that fails if
+ * anybody else is in the queue.  Of a semaphore it is the lock under which permits are taken: while
+ * it is held nobody takes one.  A path may have been used as a lock and as a semaphore: then the
+ * semaphore's znodes keep all locks away, and those who held one before are waited for as well.
+ *
+ *   look           refuses what is known to be used, without a place in the queue  [look]
+ *   acquire        the rest of the rule: first, and nobody vanished                [acquire]
+ *   look again     at what goes with it, the leases and the note                   [remove_gather]
+ *   remove
+ */
+#include "admin/remove.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "admin/remove_state.h"
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "base/xalloc.h"
+#include "ensemble/contact.h"
+#include "ensemble/lockname.h"
+#include "list/describe.h"
+#include "list/survey.h"
+#include "lock/contender.h"
+#include "lock/lock.h"
+#include "lock/note.h"
+
+/* How long to try to give the place back. */
+#define GIVE_BACK_PATIENCE (5 * CLOCK_S)
+
+/* To remove it together with others that change meanwhile. */
+enum { TRIES = 20 };
+
+bool remove_stop(struct removal *removal, int status)
+{
+    removal->status = status;
+    return false;
+}
+
+/* ---- who is there ---- */
+
+bool remove_refuse_used(struct removal *removal, size_t others, const char *who)
+{
+    const char *lock = removal->options->lock;
+
+    if (!who && outlook_known(removal->outlook))
+        who = outlook_holder(removal->outlook);
+    if (!who || !*who)
+        who = "another client";
+    if (others == 1)
+        log_notice("%s is not removed: it is in use, by %s", lock, who);
+    else
+        log_notice("%s is not removed: %zu are there, the first of them %s", lock, others, who);
+    return remove_stop(removal, EXITCODE_BUSY);
+}
+
+bool remove_refuse_unsettled(struct removal *removal, bool vanished, int64_t lease)
+{
+    char span[CLOCK_FORMAT_SIZE];
+
+    log_notice("%s is not removed: %s, and its command may run for a lease, %s; -w %" PRId64
+               " waits for that",
+               removal->options->lock,
+               vanished ? "a holder vanished" : "it is not known who held it before",
+               clock_format(lease, span), lease / CLOCK_S + 1);
+    return remove_stop(removal, EXITCODE_BUSY);
+}
+
+static bool look(struct removal *removal)
+{
+    const struct options *options = removal->options;
+    struct view view;
+    char who[DESCRIBE_SIZE];
+    bool waits = removal->wait_until > clock_now();
+    bool going_on = false;
+
+    removal->status = survey_lock(&removal->admin, options->lock, &view);
+    if (removal->status)
+        return false;
+    if (view.unread) {
+        remove_stop(removal, admin_unread(&view));
+    } else if (!view.exists) {
+        /* A note alone goes with a lock that is made for it, so that no run notes one meanwhile. */
+        going_on = remove_check_nested(removal) && remove_has_note(removal);
+        if (!going_on && !removal->status) {
+            log_notice("%s does not exist: there is nothing to remove", options->lock);
+            remove_stop(removal, EXITCODE_BUSY);
+        }
+    } else if (view.len && !waits) {
+        remove_refuse_used(removal, view.len, describe_contender(&view.contenders[0], who));
+    } else if (view.vanished && !waits) {
+        remove_refuse_unsettled(removal, true, view.lease_ms * CLOCK_MS);
+    } else {
+        going_on = true;
+    }
+    view_release(&view);
+    return going_on;
+}
+
+/* Takes what comes until the deadline; returns false if that was the end of it. */
+bool remove_pump(struct removal *removal, int64_t deadline)
+{
+    struct session_event event;
+
+    if (removal->lock)
+        deadline = clock_earlier(deadline, lock_tick(removal->lock));
+    switch (admin_next(&removal->admin, deadline, &event)) {
+    case ADMIN_EVENT:
+        if (removal->lock)
+            lock_handle(removal->lock, &event);
+        if (removal->outlook)
+            outlook_handle(removal->outlook, &event);
+        if (event.type == SESSION_REPLY)
+            remove_take_reply(removal, &event);
+        break;
+    case ADMIN_ENDED:
+        return remove_stop(removal, admin_ended(&removal->admin));
+    default:
+        break;
+    }
+    return true;
+}
+
+/* ---- holding it ---- */
+
+static void join(struct removal *removal)
+{
+    const struct options *options = removal->options;
+    const struct lock_terms terms = {
+        .lease = options->new_lease,
+        /* As for runs, see plan.c: who vanished under a semaphore's lock is waited for elsewhere.
+         */
+        .delay = removal->semaphore ? 0 : LEASE_OWN_DELAY,
+        .kind = NAMING_MUTEX,
+        .turn = removal->semaphore,
+    };
+
+    removal->lock = lock_new(removal->admin.session, 0, removal->queue, &terms);
+    removal->outlook = outlook_new(removal->admin.session, lock_first_tag(1) + PART_COUNT);
+}
+
+static int64_t answer_due(const struct removal *removal, int64_t joining_since)
+{
+    return contact_deadline(removal->admin.session, removal->options->connect_timeout,
+                            lock_phase(removal->lock) == LOCK_JOINING ? joining_since
+                                                                      : CLOCK_NEVER);
+}
+
+static bool failed(struct removal *removal)
+{
+    const char *why;
+    enum exitcode status = lock_failure(removal->lock, &why);
+
+    if (!status)
+        return remove_stop(removal, admin_silent(&removal->admin)); /* the session expired */
+    if (status != EXITCODE_BUSY) {
+        log_error("%s", why);
+        return remove_stop(removal, (int)status);
+    }
+    log_notice("%s", why);
+    return remove_stop(removal, EXITCODE_BUSY);
+}
+
+/* Waits until the lock is held; -n and -w limit all of it. */
+static bool acquire(struct removal *removal)
+{
+    int64_t joining_since = clock_now();
+    const struct lock *lock = removal->lock;
+    bool told = false;
+
+    for (;;) {
+        enum lock_phase phase = lock_phase(lock);
+        int64_t deadline = answer_due(removal, joining_since);
+        int64_t now = clock_now();
+
+        if (now >= deadline)
+            return remove_stop(removal, admin_silent(&removal->admin));
+        switch (phase) {
+        case LOCK_HELD:
+            return true;
+        case LOCK_LEFT:
+        case LOCK_LOST:
+        case LOCK_OUT:
+            return failed(removal);
+        case LOCK_WAITING:
+            if (!told && now < removal->wait_until)
+                log_info("waiting for %s: %zu ahead", removal->options->lock, lock_ahead(lock));
+            told = true;
+            deadline = clock_earlier(deadline, removal->wait_until);
+            if (now >= deadline) {
+                deadline = clock_add(deadline, OUTLOOK_PATIENCE);
+                outlook_look(removal->outlook, NULL, removal->queue, lock_node(lock));
+                if (now >= deadline || outlook_known(removal->outlook))
+                    return remove_refuse_used(removal, lock_ahead(lock), NULL);
+            }
+            break;
+        case LOCK_SETTLING:
+            if (now >= removal->wait_until)
+                return remove_refuse_unsettled(removal, false, lock_lease(lock));
+            deadline = clock_earlier(deadline, removal->wait_until);
+            break;
+        default:
+            break;
+        }
+        if (phase != LOCK_JOINING)
+            joining_since = now;
+        if (!remove_pump(removal, deadline))
+            return false;
+    }
+}
+
+/* Gives the place back, also where a signal ends the wait. */
+static void leave(struct removal *removal)
+{
+    int64_t deadline = clock_now() + GIVE_BACK_PATIENCE;
+
+    removal->admin.ended_by = 0;
+    lock_leave(removal->lock);
+    while (lock_phase(removal->lock) == LOCK_LEAVING && clock_now() < deadline &&
+           session_alive(removal->admin.session))
+        if (!remove_pump(removal, deadline))
+            removal->admin.ended_by = 0;
+}
+
+/* One try; afterwards the lock is left, or held as before. */
+static bool try_to_remove(struct removal *removal)
+{
+    if (lock_phase(removal->lock) != LOCK_HELD)
+        return failed(removal);
+    lock_remove(removal->lock, removal->others, removal->others_len);
+    while (lock_phase(removal->lock) == LOCK_LEAVING) {
+        int64_t deadline = answer_due(removal, 0);
+
+        if (clock_now() >= deadline)
+            return remove_stop(removal, admin_silent(&removal->admin));
+        if (!remove_pump(removal, deadline))
+            removal->admin.ended_by = 0; /* it is done in a moment */
+    }
+    removal->status = 0;
+    return true;
+}
+
+static bool remove_all(struct removal *removal)
+{
+    const char *lock = removal->options->lock;
+    const char *why;
+
+    for (int i = 0; i < TRIES && lock_phase(removal->lock) != LOCK_LEFT; i++)
+        if (!remove_gather(removal) || !try_to_remove(removal))
+            return false;
+    if (lock_phase(removal->lock) != LOCK_LEFT) {
+        log_notice("%s is not removed: what goes with it changes all the time", lock);
+        return remove_stop(removal, EXITCODE_BUSY);
+    }
+    if (lock_failure(removal->lock, &why))
+        return failed(removal);
+    if (remove_has_note(removal))
+        log_notice("removed %s, and with it the time of its last success, %s", lock, removal->note);
+    else
+        log_notice("removed %s", lock);
+    return true;
+}
+
+int remove_lock(const struct options *options)
+{
+    char *self[] = {(char *)"zkflock", (char *)"--remove", (char *)options->name, NULL};
+    struct removal removal = {.options = options};
+
+    contender_introduce(self);
+    removal.wait_until = clock_add(clock_now(), options_asked_wait(options, 0));
+    removal.note = note_path(options->lock);
+    removal.above = lockname_above(options->lock);
+    removal.locks = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LOCKS);
+    removal.leases = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LEASES);
+    removal.status = admin_start(&removal.admin, options);
+    if (removal.status || !look(&removal) || !remove_check_nested(&removal))
+        goto end;
+    removal.queue = removal.semaphore ? removal.locks : options->lock;
+    join(&removal);
+    if (!acquire(&removal) || !remove_all(&removal))
+        leave(&removal);
+end:
+    admin_end(&removal.admin);
+    outlook_free(removal.outlook);
+    lock_free(removal.lock);
+    free(removal.locks);
+    free(removal.leases);
+    free(removal.note);
+    free(removal.above);
+    for (int part = 0; part < PART_LISTS; part++)
+        free(removal.strangers[part].first);
+    return removal.status;
+}

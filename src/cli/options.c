@@ -1,0 +1,402 @@
+#include "cli/options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/exitcode.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "cli/show_config.h"
+#include "cli/usage.h"
+#include "config/config.h"
+#include "config/resolve.h"
+#include "config/together.h"
+#include "config/values.h"
+
+#ifndef ZKFLOCK_VERSION
+#define ZKFLOCK_VERSION "unknown"
+#endif
+
+static const char short_options[] = "+cE:eFhnoqsuVvw:xz:";
+
+static const struct option long_options[] = {
+    {"break", no_argument, NULL, OPT_BREAK},
+    {"close", no_argument, NULL, 'o'},
+    {"command", no_argument, NULL, 'c'},
+    {"config", required_argument, NULL, OPT_CONFIG},
+    {"conflict-exit-code", required_argument, NULL, 'E'},
+    {"connect-timeout", required_argument, NULL, OPT_CONNECT_TIMEOUT},
+    {"deadline", required_argument, NULL, OPT_DEADLINE},
+    {"exclusive", no_argument, NULL, 'x'},
+    {"export", no_argument, NULL, OPT_EXPORT},
+    {"for", required_argument, NULL, OPT_FOR},
+    {"held", no_argument, NULL, OPT_HELD},
+    {"help", no_argument, NULL, 'h'},
+    {"hold", no_argument, NULL, OPT_HOLD},
+    {"hook", required_argument, NULL, OPT_HOOK},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"kill-after", required_argument, NULL, OPT_KILL_AFTER},
+    {"lease", required_argument, NULL, OPT_LEASE},
+    {"list", no_argument, NULL, OPT_LIST},
+    {"lock-delay", required_argument, NULL, OPT_LOCK_DELAY},
+    {"log-format", required_argument, NULL, OPT_LOG_FORMAT},
+    {"log-syslog", no_argument, NULL, OPT_LOG_SYSLOG},
+    {"max-runtime", required_argument, NULL, OPT_MAX_RUNTIME},
+    {"names", no_argument, NULL, OPT_NAMES},
+    {"nb", no_argument, NULL, 'n'},
+    {"no-fork", no_argument, NULL, 'F'},
+    {"no-reentry", no_argument, NULL, OPT_NO_REENTRY},
+    {"node-style", required_argument, NULL, OPT_NODE_STYLE},
+    {"nonblock", no_argument, NULL, 'n'},
+    {"nonblocking", no_argument, NULL, 'n'},
+    {"now", no_argument, NULL, OPT_NOW},
+    {"on-lost", required_argument, NULL, OPT_ON_LOST},
+    {"once-per", required_argument, NULL, OPT_ONCE_PER},
+    {"permits", required_argument, NULL, OPT_PERMITS},
+    {"quiet", no_argument, NULL, 'q'},
+    {"remove", no_argument, NULL, OPT_REMOVE},
+    {"retry", required_argument, NULL, OPT_RETRY},
+    {"retry-delay", required_argument, NULL, OPT_RETRY_DELAY},
+    {"revoke", no_argument, NULL, OPT_REVOKE},
+    {"servers", required_argument, NULL, 'z'},
+    {"session-timeout", required_argument, NULL, OPT_SESSION_TIMEOUT},
+    {"shared", no_argument, NULL, 's'},
+    {"show-config", no_argument, NULL, OPT_SHOW_CONFIG},
+    {"signal", required_argument, NULL, OPT_SIGNAL},
+    {"skip-exit-code", required_argument, NULL, OPT_SKIP_EXIT_CODE},
+    {"timeout", required_argument, NULL, 'w'},
+    {"tree", no_argument, NULL, OPT_TREE},
+    {"unfair", no_argument, NULL, OPT_UNFAIR},
+    {"unlock", no_argument, NULL, 'u'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"version", no_argument, NULL, 'V'},
+    {"wait", required_argument, NULL, 'w'},
+    {"watch", no_argument, NULL, OPT_WATCH},
+    {"with", required_argument, NULL, OPT_WITH},
+    {"yes", no_argument, NULL, OPT_YES},
+    {NULL, 0, NULL, 0},
+};
+
+static int usage(void)
+{
+    fputs("Try 'zkflock --help'.\n", stderr);
+    return EXITCODE_USAGE;
+}
+
+/* ---- options ---- */
+
+/* flock(1)'s options that cannot mean the same here. */
+static int refuse(int option)
+{
+    switch (option) {
+    case 'F':
+        log_error("-F, --no-fork is not possible: the process that holds the lock has to stay, to "
+                  "give it back; leave the option out");
+        break;
+    case 'c':
+        log_error("-c goes behind LOCK: zkflock LOCK -c 'SHELL COMMAND'");
+        break;
+    default:
+        return usage(); /* getopt_long() has said what is wrong */
+    }
+    return EXITCODE_USAGE;
+}
+
+/* The first row counts where an option has several long forms. */
+char *options_name(int option)
+{
+    const struct option *row = long_options;
+
+    if (option == 'n' || option == 'w' || option == 'E')
+        return xasprintf("-%c", option);
+    while (row->name && row->val != option)
+        row++;
+    return row->name ? xasprintf("--%s", row->name) : xasprintf("-%c", option);
+}
+
+static int take_option(struct options *options, int option)
+{
+    char *name = options_name(option);
+    const struct setting setting = {
+        .level = SETTINGS_COMMAND_LINE, .option = option, .name = name, .text = optarg};
+    int status = resolve_check(settings_add(&options->settings, &setting));
+
+    free(name);
+    return status;
+}
+
+static int take_argument(struct options *options, int option)
+{
+    options->typed[option] = true;
+    switch (option) {
+    case 'F':
+    case 'c':
+    case '?':
+        return refuse(option);
+    case OPT_HOLD:
+        return action_take(options, ACTION_HOLD);
+    case 'u':
+        return action_take(options, ACTION_UNLOCK);
+    case OPT_LIST:
+        return action_take(options, ACTION_LIST);
+    case OPT_REVOKE:
+        return action_take(options, ACTION_REVOKE);
+    case OPT_BREAK:
+        return action_take(options, ACTION_BREAK);
+    case OPT_REMOVE:
+        return action_take(options, ACTION_REMOVE);
+    case OPT_SHOW_CONFIG:
+        return action_take(options, ACTION_SHOW_CONFIG);
+    case OPT_EXPORT:
+        options->hold_export = true;
+        return 0;
+    case OPT_FOR:
+        return values_pid(options, "--for", optarg);
+    case OPT_JSON:
+        options->json = true;
+        return 0;
+    case OPT_WATCH:
+        options->watch = true;
+        return 0;
+    case OPT_NAMES:
+        options->names_only = true;
+        return 0;
+    case OPT_NOW:
+        options->now = true;
+        return 0;
+    case OPT_HELD:
+        options->held_only = true;
+        return 0;
+    case OPT_YES:
+        options->yes = true;
+        return 0;
+    case OPT_CONFIG:
+        options->config_file = optarg;
+        return 0;
+    default:
+        return take_option(options, option);
+    }
+}
+
+/* What is overridden is not looked at. */
+static int take_environment(struct options *options)
+{
+    char *servers = getenv(SERVERS_VARIABLE);
+    char name[] = "$" SERVERS_VARIABLE;
+    const struct setting setting = {
+        .level = SETTINGS_ENVIRONMENT, .option = 'z', .name = name, .text = servers};
+
+    if (!servers || !*servers || settings_find(&options->settings, 'z', NULL))
+        return 0;
+    return resolve_check(settings_add(&options->settings, &setting));
+}
+
+/* ---- operands ---- */
+
+static int take_shell_command(struct options *options, char **words)
+{
+    char *shell = getenv("SHELL");
+
+    if (!words[1] || words[2]) {
+        log_error("-c takes exactly one argument, the shell command; quote it as one word");
+        return EXITCODE_USAGE;
+    }
+    options->shell_command[0] = shell && *shell ? shell : (char *)"/bin/sh";
+    options->shell_command[1] = (char *)"-c";
+    options->shell_command[2] = words[1];
+    options->command = options->shell_command;
+    return 0;
+}
+
+static bool all_digits(const char *text)
+{
+    return *text && strspn(text, "0123456789") == strlen(text);
+}
+
+/* All but ACTION_RUN. */
+static int take_locks(struct options *options, char **words)
+{
+    options->names = words;
+    options->name = words[0];
+    if (options->action == ACTION_LIST || (!words[0] && options->action == ACTION_SHOW_CONFIG))
+        return 0;
+    if (!words[0]) {
+        log_error("no LOCK given: zkflock %s LOCK", action_name(options));
+        return usage();
+    }
+    if (words[1]) {
+        log_error("%s takes no COMMAND: leave '%s' out", action_name(options), words[1]);
+        return EXITCODE_USAGE;
+    }
+    return 0;
+}
+
+static int take_operands(struct options *options, char **words)
+{
+    const char *name = words[0];
+
+    if (options->action != ACTION_RUN)
+        return take_locks(options, words);
+    if (!name) {
+        log_error("no LOCK given");
+        return usage();
+    }
+    options->name = name;
+    words++;
+    if (*words && strcmp(*words, "--") == 0)
+        words++;
+    if (!*words) {
+        if (all_digits(name))
+            log_error("no COMMAND given; a descriptor number alone, as flock(1) takes, cannot "
+                      "hold a lock of an ensemble: zkflock LOCK COMMAND");
+        else
+            log_error("no COMMAND given: zkflock %s COMMAND", name);
+        return usage();
+    }
+    if (strcmp(*words, "-c") == 0 || strcmp(*words, "--command") == 0)
+        return take_shell_command(options, words);
+    if (words[0][0] == '-') {
+        log_error("'%s' stands behind LOCK, where COMMAND is expected; options go before LOCK",
+                  *words);
+        return EXITCODE_USAGE;
+    }
+    options->command = words;
+    return 0;
+}
+
+/*
+ * A place to list may end in slashes.  A list of one lock that the config files know follows what
+ * they say of it.
+ */
+static void take_listed(struct options *options)
+{
+    if (options->action != ACTION_LIST)
+        return;
+    options->name = NULL;
+    for (char **name = options->names; *name; name++)
+        for (size_t len = strlen(*name); len > 1 && (*name)[len - 1] == '/'; len--)
+            (*name)[len - 1] = '\0';
+    if (options->names[0] && !options->names[1] &&
+        settings_section(&options->settings, options->names[0]))
+        options->name = options->names[0];
+}
+
+/*
+ * Checked as they are, so that what the command line overrides is not left wrong.  Only which
+ * ensemble the locks share depends on what is typed, or stands in the environment.
+ */
+static int take_config(struct options *options)
+{
+    struct settings files = {0};
+    const struct setting *servers = settings_find(&options->settings, 'z', NULL);
+    int status = config_read(&files, options->config_file);
+
+    if (servers)
+        settings_add(&files, servers);
+    if (status == 0)
+        status = resolve_check_all(&files, options->action);
+    settings_move(&options->settings, &files);
+    return status;
+}
+
+static void open_log(const struct options *options)
+{
+    log_open(&(struct log_options){.level = options->log_level,
+                                   .format = options->log_format,
+                                   .to_system = options->log_syslog,
+                                   .lock = options->lock});
+}
+
+/*
+ * Behind a mistake, which has been told, only this still counts: who reads stdout is a shell.
+ * Behind LOCK too where there is no COMMAND, whose options are its own.
+ */
+static void look_for_export(struct options *options, int argc, char **argv)
+{
+    int option;
+
+    opterr = 0;
+    do {
+        while ((option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
+            options->hold_export |= option == OPT_EXPORT;
+            if (option == OPT_HOLD)
+                options->action = ACTION_HOLD;
+        }
+    } while (options->action != ACTION_RUN && ++optind < argc);
+}
+
+int options_parse(struct options *options, int argc, char **argv, bool *done)
+{
+    int status = 0;
+
+    *options = (struct options){0};
+    *done = false;
+    argv[0] = (char *)"zkflock"; /* the name in getopt_long()'s messages */
+    while (status == 0) {
+        int option = getopt_long(argc, argv, short_options, long_options, NULL);
+
+        if (option == -1)
+            break;
+        if (option == 'h' || option == 'V') {
+            if (option == 'h')
+                usage_print();
+            else
+                printf("zkflock %s\n", ZKFLOCK_VERSION);
+            *done = true;
+            return text_flush();
+        }
+        status = take_argument(options, option);
+    }
+    if (status == 0)
+        status = take_operands(options, argv + optind);
+    if (status)
+        look_for_export(options, argc, argv);
+    if (status == 0)
+        status = action_check(options);
+    if (status == 0)
+        status = take_environment(options);
+    if (status == 0)
+        status = take_config(options);
+    if (status == 0)
+        take_listed(options);
+    if (status == 0)
+        status = resolve_settings(options, &options->settings, options->name);
+    if (status == 0)
+        action_settle(options);
+    if (status == 0 && options->action == ACTION_SHOW_CONFIG) {
+        *done = true;
+        status = show_config(options);
+    }
+    if (status == 0)
+        open_log(options);
+    return status;
+}
+
+char *options_path(const struct options *options, const char *name)
+{
+    return together_path(&options->settings, name);
+}
+
+const struct setting *options_typed(const struct options *options, int choice)
+{
+    const struct setting *setting = settings_find(&options->settings, choice, options->name);
+
+    return setting && setting->level == SETTINGS_COMMAND_LINE ? setting : NULL;
+}
+
+int64_t options_asked_wait(const struct options *options, int64_t otherwise)
+{
+    return options_typed(options, 'w') ? options->wait : otherwise;
+}
+
+void options_release(struct options *options)
+{
+    free(options->lock);
+    for (size_t i = 0; i < options->with_len; i++)
+        free(options->with[i].path);
+    free(options->with);
+    servers_free(options->servers);
+    settings_release(&options->settings);
+}

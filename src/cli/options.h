@@ -1,0 +1,109 @@
+/*
+ * The command line, the environment and the config files, turned into one constant description of
+ * what to do.
+ */
+#ifndef ZKFLOCK_OPTIONS_H
+#define ZKFLOCK_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/lease.h"
+#include "base/log.h"
+#include "cli/action.h"
+#include "config/settings.h"
+#include "ensemble/servers.h"
+#include "lock/naming.h"
+
+/* A lock of --with. */
+struct further_lock {
+    char *path; /* until together_check() the name as it was given */
+    enum naming_kind kind;
+};
+
+struct options {
+    struct settings settings; /* what was asked for; the rest is what it comes to */
+    const char *name;         /* LOCK as it was typed; NULL: none was */
+    const char *config_file;  /* to be read instead of the usual ones; NULL: those */
+    enum action action;
+    bool typed[OPT_LIMIT]; /* the options that stand on the command line */
+
+    char **names; /* --list: what to list, without slashes behind it; of argv, ends in NULL */
+    bool json;
+    bool watch;
+    bool names_only;
+    bool held_only;
+    bool yes; /* --revoke, --break: do not ask */
+
+    char *lock; /* the znode path of the lock */
+    struct further_lock *with;
+    size_t with_len;
+    bool hold_export;       /* --hold: print its environment */
+    pid_t hold_for;         /* --hold, --unlock: for this process; 0: the caller */
+    char **command;         /* argv, ends in NULL */
+    char *shell_command[4]; /* what command points to under -c */
+    const char *hook;       /* NULL: none */
+    int64_t wait;           /* ns; CLOCK_NEVER: as long as it takes; 0: not at all */
+    int conflict_status;    /* the exit status for busy */
+    int64_t deadline;       /* ns, from the start until the command's end; CLOCK_NEVER */
+    int64_t max_runtime;    /* ns, of the command; CLOCK_NEVER: as long as it takes */
+    int64_t once_per;       /* ns; 0: every time */
+    bool now;               /* run even if it is not due by once_per */
+    int skip_status;        /* the exit status for a run that is not due */
+    struct servers *servers;
+    int64_t connect_timeout; /* ns */
+    int retries;             /* of taking the lock, where no server is reachable */
+    int64_t retry_delay;     /* ns */
+    int session_timeout_ms;
+    enum naming_kind kind;
+    bool unfair;
+    bool tree;       /* held until everything that the command started has ended */
+    bool reentry;    /* may use what a zkflock around this one holds, and be used so */
+    int32_t permits; /* 0: a lock */
+    struct naming naming;
+    int64_t lease;      /* ns; 0: not asked for */
+    int64_t new_lease;  /* ns, of a lock that is made */
+    int64_t kill_after; /* ns; LEASE_OWN_GRACE */
+    int64_t lock_delay; /* ns; LEASE_OWN_DELAY */
+    int signal;         /* what ends the command first */
+    enum lease_on_lost on_lost;
+    enum log_level log_level;
+    enum log_format log_format;
+    bool log_syslog;
+};
+
+/*
+ * Reads argv, the environment and the config files.  On a mistake says so on stderr and returns the
+ * exit status; *done is set for what prints to stdout and returns 0: --help, --version,
+ * --show-config.  options_release() is to be called in any case.
+ */
+int options_parse(struct options *options, int argc, char **argv, bool *done);
+
+/*
+ * The znode path that a LOCK means, by the config files and the root, to be freed; NULL after a
+ * message.
+ */
+char *options_path(const struct options *options, const char *name);
+
+/*
+ * What messages call an option, to be freed: flock(1)'s own go by their letters.
+ */
+char *options_name(int option);
+
+/*
+ * The setting of the command line that counts for a choice, as of settings_choice(); NULL if there
+ * is none, or only one of the environment or a file.
+ */
+const struct setting *options_typed(const struct options *options, int choice);
+
+/*
+ * The time of -w or -n, where it stands on the command line; else otherwise.  For what is not a
+ * run: what the config files say is meant for those.
+ */
+int64_t options_asked_wait(const struct options *options, int64_t otherwise);
+
+void options_release(struct options *options);
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * --show-config: what holds, and where each value comes from.
+ */
+#ifndef ZKFLOCK_SHOW_CONFIG_H
+#define ZKFLOCK_SHOW_CONFIG_H
+
+#include "cli/options.h"
+
+/*
+ * Prints to stdout a section of a config file that says what *options say: of the lock, or of all
+ * locks if there is no name.  What is not set and has no value for a file is a comment.  Returns
+ * 0, or an exit status after a sentence.
+ */
+int show_config(const struct options *options);
+
+#endif

@@ -1,0 +1,111 @@
+#include "config/settings.h"
+
+#include <string.h>
+
+#include "base/exitcode.h"
+#include "base/xalloc.h"
+
+static char *copy_of(const char *text)
+{
+    return text ? xstrdup(text) : NULL;
+}
+
+const struct setting *settings_add(struct settings *settings, const struct setting *setting)
+{
+    settings->list = xreallocarray(settings->list, settings->len + 1, sizeof(settings->list[0]));
+
+    struct setting *copy = &settings->list[settings->len++];
+
+    *copy = *setting;
+    copy->name = copy_of(setting->name);
+    copy->text = copy_of(setting->text);
+    copy->lock = copy_of(setting->lock);
+    copy->origin = copy_of(setting->origin);
+    return copy;
+}
+
+void settings_move(struct settings *to, struct settings *from)
+{
+    if (from->len == 0)
+        return;
+    to->list = xreallocarray(to->list, to->len + from->len, sizeof(to->list[0]));
+    memcpy(to->list + to->len, from->list, from->len * sizeof(from->list[0]));
+    to->len += from->len;
+    free(from->list);
+    *from = (struct settings){0};
+}
+
+int settings_choice(int option)
+{
+    switch (option) {
+    case 'e':
+    case 's':
+    case 'x':
+    case OPT_PERMITS:
+    case OPT_UNFAIR:
+        return KEY_KIND;
+    case 'n':
+        return 'w';
+    case 'o':
+        return OPT_TREE;
+    case OPT_NO_REENTRY:
+        return KEY_REENTRY;
+    case 'q':
+    case 'v':
+        return KEY_LOG_LEVEL;
+    default:
+        return option;
+    }
+}
+
+bool settings_applies(const struct setting *setting, const char *lock)
+{
+    return !setting->lock || (lock && strcmp(setting->lock, lock) == 0);
+}
+
+const struct setting *settings_find(const struct settings *settings, int choice, const char *lock)
+{
+    return settings_find_up_to(settings, choice, lock, SETTINGS_COMMAND_LINE);
+}
+
+const struct setting *settings_find_up_to(const struct settings *settings, int choice,
+                                          const char *lock, enum settings_level level)
+{
+    const struct setting *found = NULL;
+
+    for (size_t i = 0; i < settings->len; i++) {
+        const struct setting *setting = &settings->list[i];
+
+        if (settings_choice(setting->option) == choice && settings_applies(setting, lock) &&
+            setting->level <= level && (!found || setting->level >= found->level))
+            found = setting;
+    }
+    return found;
+}
+
+const struct setting *settings_section(const struct settings *settings, const char *lock)
+{
+    for (size_t i = 0; i < settings->len; i++)
+        if (settings->list[i].lock && strcmp(settings->list[i].lock, lock) == 0)
+            return &settings->list[i];
+    return NULL;
+}
+
+int settings_status(const struct setting *setting, int status)
+{
+    return status == EXITCODE_USAGE && setting && setting->level != SETTINGS_COMMAND_LINE
+               ? EXITCODE_CONFIG
+               : status;
+}
+
+void settings_release(struct settings *settings)
+{
+    for (size_t i = 0; i < settings->len; i++) {
+        free(settings->list[i].name);
+        free(settings->list[i].text);
+        free(settings->list[i].lock);
+        free(settings->list[i].origin);
+    }
+    free(settings->list);
+    *settings = (struct settings){0};
+}

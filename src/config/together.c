@@ -1,0 +1,290 @@
+#include "config/together.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/exitcode.h"
+#include "base/xalloc.h"
+#include "config/apart.h"
+#include "config/values.h"
+#include "ensemble/lockname.h"
+#include "lock/recipe.h"
+
+char *together_lock_named(const char *name, const char *root)
+{
+    const char *fault;
+    char *path = lockname_resolve(name, root, &fault);
+
+    /* A name may be a megabyte long. */
+    if (!path)
+        log_error("the LOCK '%.64s%s' %s", name, strlen(name) > 64 ? "..." : "", fault);
+    return path;
+}
+
+static enum naming_kind kind_of(const struct options *options)
+{
+    return options->unfair ? NAMING_UNFAIR : options->kind;
+}
+
+/*
+ * Times that do not go together.  The lock may have another lease than is asked for here: that is
+ * found out when it is known, and so is everything where none is asked for.
+ */
+static int find_lease_fault(const struct options *options)
+{
+    char fault[LEASE_FAULT_SIZE];
+
+    if (!options->lease ||
+        !lease_fault(options->lease, options->kill_after, options->lock_delay, fault))
+        return 0;
+    log_error("%s", fault);
+    return EXITCODE_USAGE;
+}
+
+static bool is_named_twice(const struct options *options, size_t with)
+{
+    if (strcmp(options->with[with].path, options->lock) == 0)
+        return true;
+    for (size_t i = 0; i < with; i++)
+        if (strcmp(options->with[with].path, options->with[i].path) == 0)
+            return true;
+    return false;
+}
+
+/* One that holds a permit would wait for the turn of one that waits for a permit. */
+static bool is_part_of_semaphore(const struct options *options, const char *path)
+{
+    size_t len = strlen(options->lock);
+
+    return options->permits && strncmp(path, options->lock, len) == 0 && path[len] == '/' &&
+           recipe_is_semaphore_part(path + len + 1);
+}
+
+static int find_with_fault(const struct options *options)
+{
+    for (size_t i = 0; i < options->with_len; i++) {
+        const char *path = options->with[i].path;
+
+        if (is_named_twice(options, i)) {
+            log_error("%s is given twice; --with names further locks", path);
+            return EXITCODE_USAGE;
+        }
+        if (is_part_of_semaphore(options, path)) {
+            log_error("%s is a part of the semaphore %s, and no further lock", path, options->lock);
+            return EXITCODE_USAGE;
+        }
+    }
+    return 0;
+}
+
+static int refuse_apart(const struct apart *row)
+{
+    if (!row)
+        return 0;
+    log_error("%s", row->sentence);
+    return EXITCODE_USAGE;
+}
+
+/*
+ * Finds the kind of one lock of --with, whose name is still in path: -s, -x and --unfair are meant
+ * for all locks, --permits for LOCK alone, and a section for its own lock.  Returns the setting
+ * that decides it, NULL if there is none.
+ */
+static const struct setting *take_with_kind(const struct options *options,
+                                            const struct settings *settings,
+                                            struct further_lock *lock, int *status)
+{
+    const struct setting *own =
+        settings_find_up_to(settings, KEY_KIND, lock->path, SETTINGS_USER_LOCK);
+    const struct setting *typed = settings_find(settings, KEY_KIND, lock->path);
+    struct options of_own = {.naming = options->naming};
+
+    of_own.typed[OPT_NODE_STYLE] = options->typed[OPT_NODE_STYLE];
+    if (own && own->option == OPT_PERMITS) {
+        log_set_place(own->origin);
+        log_error("%s is a semaphore, and --with takes no permits; give that one as LOCK",
+                  lock->path);
+        *status = EXITCODE_USAGE;
+        return own;
+    }
+    if (typed && typed != own && typed->option != OPT_PERMITS) {
+        lock->kind = options->kind;
+        return typed;
+    }
+    if (own) {
+        log_set_place(own->origin);
+        *status = values_kind(&of_own, own->name, own->text);
+        if (*status == 0)
+            *status = refuse_apart(apart_find(&of_own));
+        lock->kind = kind_of(&of_own);
+    }
+    return own;
+}
+
+static const char *servers_of(const struct settings *settings, const char *name)
+{
+    const struct setting *servers = settings_find(settings, 'z', name);
+
+    return servers ? servers->text : SERVERS_DEFAULT;
+}
+
+bool together_same_ensemble(const struct settings *settings, const char *name, const char *other)
+{
+    return servers_alike(servers_of(settings, name), servers_of(settings, other));
+}
+
+/* A lock that is named with the one of options has to be where it is without that one. */
+static int find_servers_fault(const struct options *options, const struct settings *settings)
+{
+    for (size_t i = 0; i < options->with_len; i++) {
+        const char *name = options->with[i].path;
+        const struct setting *own = settings_find(settings, 'z', name);
+        bool is_own = own && own->lock;
+        const char *special = is_own ? name : options->name;
+
+        if (together_same_ensemble(settings, name, options->name))
+            continue;
+        log_error("the lock %s has servers of its own (%s), %s has others", special,
+                  settings_find(settings, 'z', special)->origin, is_own ? options->name : name);
+        return EXITCODE_USAGE;
+    }
+    return 0;
+}
+
+char *together_path(const struct settings *settings, const char *name)
+{
+    const struct setting *path = settings_find(settings, KEY_PATH, name);
+    const struct setting *root = settings_find(settings, KEY_ROOT, name);
+
+    return together_lock_named(path ? path->text : name, root ? root->text : LOCKNAME_ROOT);
+}
+
+static int find_paths(struct options *options, const struct settings *settings)
+{
+    for (size_t i = 0; i < options->with_len; i++) {
+        char *path = together_path(settings, options->with[i].path);
+
+        if (!path)
+            return EXITCODE_USAGE;
+        xreplace(&options->with[i].path, path);
+    }
+    options->lock = together_path(settings, options->name);
+    return options->lock ? 0 : EXITCODE_USAGE;
+}
+
+/* The setting that counts most among those of these choices, 0 being none. */
+static const struct setting *foremost(const struct settings *settings, const char *name,
+                                      const int *choices, size_t count)
+{
+    const struct setting *first = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct setting *setting = settings_find(settings, choices[i], name);
+
+        if (setting && (!first || setting->level > first->level ||
+                        (setting->level == first->level && setting > first)))
+            first = setting;
+    }
+    return first;
+}
+
+/* What is said next is said of its place; returns it. */
+static const struct setting *blame(const struct setting *setting)
+{
+    log_set_place(setting ? setting->origin : NULL);
+    return setting;
+}
+
+/* The first part that is not the lock's own to name, with its slash; NULL if there is none. */
+static const char *find_kept_part(const char *path)
+{
+    for (const char *slash = path; slash; slash = strchr(slash + 1, '/')) {
+        char *part = xstrndup(slash + 1, strcspn(slash + 1, "/"));
+        int32_t sequence;
+        bool is_kept = recipe_sequence(part, &sequence) ||
+                       (slash != path && strcmp(part, RECIPE_SEMAPHORE_LEASES) == 0);
+
+        free(part);
+        if (is_kept)
+            return slash;
+    }
+    return NULL;
+}
+
+/*
+ * X/leases makes X a semaphore to everybody, and one without permits; X/0000000000 is a contender
+ * of X.  X/locks only is in the way of a semaphore that X already is, which is found out there.
+ */
+static int find_part_fault(const struct options *options, const struct settings *settings,
+                           const char *path, const struct setting **blamed)
+{
+    const struct setting *root = settings_find(settings, KEY_ROOT, options->name);
+    const char *slash = find_kept_part(path);
+    int len;
+
+    if (!slash)
+        return 0;
+    len = (int)strcspn(slash + 1, "/");
+    if (root && slash + 1 - path < (ptrdiff_t)strlen(root->text) &&
+        strncmp(path, root->text, strlen(root->text)) == 0)
+        *blamed = blame(root);
+    if (slash[len] >= '0' && slash[len] <= '9')
+        log_error("the LOCK %s would be a contender of %.*s by its part %.*s: a name that ends in "
+                  "ten digits is kept for those; choose another LOCK",
+                  path, slash > path ? (int)(slash - path) : 1, path, len, slash + 1);
+    else
+        log_error("the LOCK %s would make a semaphore of %.*s: the name leases is kept for the "
+                  "permits of one; choose another LOCK",
+                  path, (int)(slash - path), path);
+    return EXITCODE_USAGE;
+}
+
+/* Where such locks were made by others they can be looked at, broken and removed. */
+static int find_part_faults(const struct options *options, const struct settings *settings,
+                            const struct setting **blamed)
+{
+    int status = 0;
+
+    if (!action_takes_lock(options))
+        return 0;
+    for (size_t i = 0; i < options->with_len && status == 0; i++)
+        status = find_part_fault(options, settings, options->with[i].path, blamed);
+    if (status)
+        return status;
+    *blamed = settings_find(settings, KEY_PATH, options->name);
+    if (!*blamed)
+        *blamed = settings_section(settings, options->name);
+    blame(*blamed);
+    return find_part_fault(options, settings, options->lock, blamed);
+}
+
+int together_check(struct options *options, const struct settings *settings)
+{
+    static const int times[] = {OPT_LEASE, OPT_KILL_AFTER, OPT_LOCK_DELAY};
+    static const int none[2];
+    const char *name = options->name;
+    const struct setting *blamed = blame(foremost(settings, name, times, 3));
+    const struct apart *row = apart_find(options);
+    int status = find_lease_fault(options);
+
+    if (status == 0) {
+        blamed = blame(foremost(settings, name, row ? row->choices : none, 2));
+        status = refuse_apart(row);
+    }
+    options->kind = kind_of(options);
+    for (size_t i = 0; status == 0 && name && i < options->with_len; i++)
+        blamed = take_with_kind(options, settings, &options->with[i], &status);
+    if (status == 0 && name) {
+        blamed = blame(settings_find(settings, OPT_WITH, name));
+        status = find_servers_fault(options, settings);
+        if (status == 0)
+            status = find_paths(options, settings);
+        if (status == 0)
+            status = find_with_fault(options);
+        if (status == 0)
+            status = find_part_faults(options, settings, &blamed);
+    }
+    blame(NULL);
+    return settings_status(blamed, status);
+}

@@ -1,0 +1,72 @@
+#include "ensemble/contact.h"
+
+#include "base/clock.h"
+#include "base/xalloc.h"
+
+enum { REASON_SIZE = 162 };
+
+/* What went wrong last, as the end of a clause. */
+static const char *reason(struct session *session, char text[REASON_SIZE])
+{
+    text[0] = ':';
+    text[1] = ' ';
+    return session_trouble(session, text + 2, REASON_SIZE - 2) ? text : "";
+}
+
+char *contact_overloaded(const struct servers *servers)
+{
+    return xasprintf("%s is overloaded and refuses requests (ZooKeeper's request throttling); try "
+                     "again later",
+                     servers_text(servers));
+}
+
+char *contact_unreachable(struct session *session, const struct servers *servers, int64_t patience)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    char why[REASON_SIZE];
+
+    if (session_lacks_resources(session))
+        return xasprintf("cannot connect to %s%s", servers_text(servers), reason(session, why));
+    if (session_overloaded(session))
+        return contact_overloaded(servers);
+    return xasprintf("no server reachable at %s within %s%s; check --servers (or "
+                     "$" SERVERS_VARIABLE ") and that ZooKeeper runs there",
+                     servers_text(servers), clock_format(patience, span), reason(session, why));
+}
+
+enum exitcode contact_unreachable_status(struct session *session)
+{
+    return session_lacks_resources(session) ? EXITCODE_OSERR : EXITCODE_UNREACHABLE;
+}
+
+char *contact_not_started(int error)
+{
+    return xasprintf("cannot start the ZooKeeper client: %s", session_start_fault(error));
+}
+
+char *contact_refused(const struct servers *servers)
+{
+    return xasprintf("%s serves only clients that authenticate (ZooKeeper's enforce.auth or "
+                     "sessionRequireClientSASLAuth), which zkflock does not do",
+                     servers_text(servers));
+}
+
+char *contact_silence(struct session *session, const struct servers *servers, int64_t patience)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    char why[REASON_SIZE];
+
+    return xasprintf("no answer from %s yet%s; trying for %s", servers_text(servers),
+                     reason(session, why), clock_format(patience, span));
+}
+
+int64_t contact_deadline(const struct session *session, int64_t patience, int64_t joining_since)
+{
+    bool joining = joining_since != CLOCK_NEVER;
+    int64_t timeout = session_timeout_ms(session) * CLOCK_MS;
+
+    if (session_connected(session))
+        return clock_add(joining_since, patience);
+    return clock_add(session_disconnected_since(session),
+                     joining || patience > timeout ? patience : timeout);
+}

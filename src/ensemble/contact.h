@@ -1,0 +1,38 @@
+/*
+ * An ensemble that does not answer: how long that is borne, and the words for it, the same for
+ * whoever asks it.
+ */
+#ifndef ZKFLOCK_CONTACT_H
+#define ZKFLOCK_CONTACT_H
+
+#include <stdint.h>
+
+#include "base/exitcode.h"
+#include "ensemble/session.h"
+
+/* No server made a session within patience, ns; to be freed.  And the exit status for it. */
+char *contact_unreachable(struct session *session, const struct servers *servers, int64_t patience);
+enum exitcode contact_unreachable_status(struct session *session);
+
+/* session_overloaded(), for longer than is borne; to be freed. */
+char *contact_overloaded(const struct servers *servers);
+
+/* The session could not be opened, with this errno; to be freed. */
+char *contact_not_started(int error);
+
+/* session_refused(); to be freed. */
+char *contact_refused(const struct servers *servers);
+
+/* None has so far, and it goes on; to be freed. */
+char *contact_silence(struct session *session, const struct servers *servers, int64_t patience);
+
+/*
+ * Until when the ensemble has to say something, with patience in ns.  While a join is under way,
+ * which has nothing to lose, it has to answer, or contact to come back, within patience; later,
+ * when joining_since is CLOCK_NEVER, contact may also take the session timeout to come back, since
+ * the place in the queue is kept for so long.  The timeout is the server's word: what only says
+ * that it is a server may name weeks.
+ */
+int64_t contact_deadline(const struct session *session, int64_t patience, int64_t joining_since);
+
+#endif

@@ -1,0 +1,176 @@
+#include "ensemble/failover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+/* The library does not tell when it has begun to shake hands. */
+#define HANDSHAKE_LOOK (200 * CLOCK_MS)
+
+enum { DOUBLINGS_MAX = 5 };
+
+static bool is_foreign(const struct failover *failover, int fd)
+{
+    return failover->foreign[fd / 8] & (1 << fd % 8);
+}
+
+void failover_init(struct failover *failover)
+{
+    struct pollfd fds[FAILOVER_FDS];
+    struct rlimit limit;
+
+    memset(failover, 0, sizeof(*failover));
+    failover->patience = CLOCK_NEVER;
+    failover->fds = FAILOVER_FDS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < FAILOVER_FDS)
+        failover->fds = (int)limit.rlim_cur; /* poll takes no more */
+    for (int fd = 0; fd < failover->fds; fd++)
+        fds[fd] = (struct pollfd){.fd = fd};
+    /* One call that finds out which are open. */
+    if (poll(fds, (nfds_t)failover->fds, 0) < 0)
+        failover->fds = 0;
+    for (int fd = 0; fd < failover->fds; fd++)
+        if (!(fds[fd].revents & POLLNVAL))
+            failover->foreign[fd / 8] |= (unsigned char)(1 << fd % 8);
+}
+
+static bool leads_to(int fd, const struct sockaddr_storage *server)
+{
+    struct sockaddr_storage peer = {0};
+    socklen_t len = sizeof(peer);
+
+    if (getpeername(fd, (struct sockaddr *)&peer, &len) < 0 || peer.ss_family != server->ss_family)
+        return false;
+    if (peer.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *a = (const struct sockaddr_in6 *)&peer;
+        const struct sockaddr_in6 *b = (const struct sockaddr_in6 *)server;
+
+        return a->sin6_port == b->sin6_port &&
+               memcmp(&a->sin6_addr, &b->sin6_addr, sizeof(a->sin6_addr)) == 0;
+    }
+
+    const struct sockaddr_in *a = (const struct sockaddr_in *)&peer;
+    const struct sockaddr_in *b = (const struct sockaddr_in *)server;
+
+    return peer.ss_family == AF_INET && a->sin_port == b->sin_port &&
+           a->sin_addr.s_addr == b->sin_addr.s_addr;
+}
+
+/*
+ * Another descriptor for the same, to be given to release(): the library's thread may close the
+ * socket, and its number may be taken again.  Without a free descriptor that is risked: at worst
+ * the connection after it is lost.  -1: not open.
+ */
+static int hold_open(int fd)
+{
+    int duplicate = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+    return duplicate < 0 && (errno == EMFILE || errno == EINVAL) ? fd : duplicate;
+}
+
+static void release(int duplicate, int fd)
+{
+    if (duplicate != fd)
+        close(duplicate);
+}
+
+static bool shut_down(int fd, const struct sockaddr_storage *server)
+{
+    int duplicate = hold_open(fd);
+    bool done =
+        duplicate >= 0 && leads_to(duplicate, server) && shutdown(duplicate, SHUT_RDWR) == 0;
+
+    if (duplicate >= 0)
+        release(duplicate, fd);
+    return done;
+}
+
+bool failover_leave(const struct failover *failover, zhandle_t *handle)
+{
+    struct sockaddr_storage server;
+    socklen_t len = sizeof(server);
+
+    if (!zookeeper_get_connected_host(handle, (struct sockaddr *)&server, &len))
+        return false; /* it is not connected: it has gone on by itself */
+    for (int fd = 0; fd < failover->fds; fd++) {
+        if (!is_foreign(failover, fd) && leads_to(fd, &server) && shut_down(fd, &server))
+            return true;
+    }
+    return false;
+}
+
+/* Of ours there are none that lead to a network. */
+static bool leads_to_a_network(int fd)
+{
+    struct sockaddr_storage own = {0};
+    socklen_t len = sizeof(own);
+
+    return getsockname(fd, (struct sockaddr *)&own, &len) == 0 &&
+           (own.ss_family == AF_INET || own.ss_family == AF_INET6);
+}
+
+bool failover_cut(const struct failover *failover)
+{
+    bool cut = false;
+
+    for (int fd = 0; fd < failover->fds; fd++) {
+        int duplicate = is_foreign(failover, fd) ? -1 : hold_open(fd);
+
+        if (duplicate < 0)
+            continue;
+        if (leads_to_a_network(duplicate))
+            cut |= shutdown(duplicate, SHUT_RDWR) == 0;
+        release(duplicate, fd);
+    }
+    return cut;
+}
+
+int64_t failover_watch_handshake(struct failover *failover, zhandle_t *handle,
+                                 int64_t first_patience)
+{
+    int64_t now = clock_now();
+    unsigned int doublings =
+        failover->handshakes < DOUBLINGS_MAX ? failover->handshakes : DOUBLINGS_MAX;
+
+    if (zoo_state(handle) != ZOO_ASSOCIATING_STATE) {
+        failover->handshake_since = 0;
+    } else if (failover->handshake_since == 0) {
+        failover->handshake_since = now;
+    } else if (now >= failover->handshake_since + (first_patience << doublings)) {
+        log_info("the server does not answer; trying again");
+        failover->handshakes++;
+        failover->handshake_since = 0;
+        failover_cut(failover);
+    }
+    return now + HANDSHAKE_LOOK;
+}
+
+void failover_connected(struct failover *failover)
+{
+    failover->handshake_since = 0;
+    failover->handshakes = 0;
+}
+
+int64_t failover_tick(struct failover *failover, zhandle_t *handle, int64_t oldest_sent)
+{
+    int64_t due = clock_add(oldest_sent, failover->patience);
+    int64_t again = clock_add(failover->last, clock_add(failover->patience, failover->patience));
+
+    if (failover->last && again > due)
+        due = again;
+    if (clock_now() < due)
+        return due;
+    failover->last = clock_now();
+    log_info("the server does not answer; turning to another");
+    failover_leave(failover, handle);
+    return CLOCK_NEVER;
+}

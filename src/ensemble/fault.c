@@ -1,0 +1,93 @@
+#include "ensemble/fault.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "ensemble/lockname.h"
+#include "ensemble/session.h"
+
+/* Has no name in the library's header. */
+enum { QUOTA_EXCEEDED = -125 };
+
+static const struct {
+    int rc;
+    enum exitcode status;
+    const char *text;
+} faults[] = {
+    {ZNOAUTH, EXITCODE_NOPERM, "not permitted"},
+    {ZAUTHFAILED, EXITCODE_NOPERM, "the server does not accept this client's authentication"},
+    {ZSESSIONCLOSEDREQUIRESASLAUTH, EXITCODE_NOPERM,
+     "the server serves no client that does not "
+     "authenticate"},
+    {ZINVALIDACL, EXITCODE_NOPERM,
+     "the server does not accept the ACL of a znode that everybody "
+     "may use"},
+    {QUOTA_EXCEEDED, EXITCODE_CONFIG, "the quota of this znode or one above it is used up"},
+    {ZNOCHILDRENFOREPHEMERALS, EXITCODE_CONFIG,
+     "an ephemeral znode stands in the way; choose "
+     "another LOCK"},
+    {ZNOTREADONLY, EXITCODE_UNREACHABLE, "the server has lost its ensemble"},
+};
+
+/* What a request takes: one right, on the znode itself or on the one that it stands in. */
+static const struct {
+    const char *what;
+    const char *right;
+    bool above;
+} rights[] = {
+    {"create", "CREATE", true}, {"create a znode in", "CREATE", false},
+    {"delete", "DELETE", true}, {"list", "READ", false},
+    {"read", "READ", false},    {"watch", "READ", false},
+    {"check", "READ", false},   {"write to", "WRITE", false},
+};
+
+enum {
+    FAULTS = sizeof(faults) / sizeof(faults[0]),
+    RIGHTS = sizeof(rights) / sizeof(rights[0]),
+};
+
+const char *fault_text(int rc)
+{
+    for (size_t i = 0; i < FAULTS; i++)
+        if (faults[i].rc == rc)
+            return faults[i].text;
+    return zerror(rc);
+}
+
+enum exitcode fault_status(int rc)
+{
+    for (size_t i = 0; i < FAULTS; i++)
+        if (faults[i].rc == rc)
+            return faults[i].status;
+    return EXITCODE_INTERNAL;
+}
+
+static char *not_permitted(const char *what, const char *path)
+{
+    size_t i = 0;
+    char *above;
+    char *sentence;
+
+    while (i < RIGHTS && strcmp(rights[i].what, what) != 0)
+        i++;
+    if (i == RIGHTS)
+        return xasprintf("not permitted to %s %s", what, path);
+    if (!rights[i].above)
+        return xasprintf("not permitted to %s %s: its ACL does not give this client %s", what, path,
+                         rights[i].right);
+    above = lockname_above(path);
+    sentence = xasprintf("not permitted to %s %s: the ACL of %s does not give this client %s", what,
+                         path, above, rights[i].right);
+    free(above);
+    return sentence;
+}
+
+char *fault_sentence(int rc, const char *what, const char *path)
+{
+    if (rc == ZNOAUTH)
+        return not_permitted(what, path);
+    if (fault_status(rc) != EXITCODE_INTERNAL)
+        return xasprintf("cannot %s %s: %s", what, path, fault_text(rc));
+    return xasprintf("cannot %s %s: %s (ZooKeeper error %d)", what, path, fault_text(rc), rc);
+}

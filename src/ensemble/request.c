@@ -1,0 +1,349 @@
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/xalloc.h"
+#include "ensemble/session_state.h"
+
+/*
+ * A lone request to an idle ensemble now and then gets no answer until any other one reaches that
+ * server, and the library does not ping while one is outstanding.  So one that has waited this
+ * long gets a companion.
+ */
+#define COMPANION_AFTER (500 * CLOCK_MS)
+
+/* Tags of users are not negative. */
+enum { TAG_COMPANION = -1 };
+
+/* ---- the queue ---- */
+
+void item_free(struct item *item)
+{
+    if (!item)
+        return;
+    for (size_t i = 0; i < item->event.children_len; i++)
+        free(item->children[i]);
+    free(item->children);
+    free(item->path);
+    free(item->data);
+    free(item->results);
+    ask_free(item->ask);
+    free(item);
+}
+
+struct item *item_new(struct session *session, enum session_event_type type)
+{
+    struct item *item = xcalloc(1, sizeof(*item));
+
+    item->session = session;
+    item->event.type = type;
+    return item;
+}
+
+void item_wake(struct session *session)
+{
+    const uint64_t one = 1;
+
+    if (write(session->event_fd, &one, sizeof(one)) < 0)
+        abort(); /* cannot happen: the counter would have to reach 2^64 */
+}
+
+void item_push(struct item *item)
+{
+    struct session *session = item->session;
+
+    pthread_mutex_lock(&session->mutex);
+    item->next = NULL;
+    *session->tail = item;
+    session->tail = &item->next;
+    pthread_mutex_unlock(&session->mutex);
+    item_wake(session);
+}
+
+struct item *item_pop(struct session *session)
+{
+    pthread_mutex_lock(&session->mutex);
+
+    struct item *item = session->head;
+
+    if (item) {
+        session->head = item->next;
+        if (!session->head)
+            session->tail = &session->head;
+    }
+    pthread_mutex_unlock(&session->mutex);
+    return item;
+}
+
+/* ---- answers, in the library's completion thread ---- */
+
+static void finish(struct item *item, int rc, const struct Stat *stat)
+{
+    item->event.rc = rc;
+    if (stat && rc == ZOK)
+        item->event.stat = *stat;
+    item_push(item);
+}
+
+/* What only says that it is a server may send a path that is none. */
+static void on_create(int rc, const char *path, const struct Stat *stat, const void *context)
+{
+    struct item *item = (struct item *)context;
+
+    if (rc == ZOK && path && strchr(path, '/'))
+        item->path = xstrdup(path);
+    else if (rc == ZOK)
+        rc = ZMARSHALLINGERROR;
+    finish(item, rc, stat);
+}
+
+/* A znode that was made without data has the length -1. */
+static void on_data(int rc, const char *data, int len, const struct Stat *stat, const void *context)
+{
+    struct item *item = (struct item *)context;
+
+    if (rc == ZOK) {
+        item->event.data_len = data && len > 0 ? (size_t)len : 0;
+        item->data = xcalloc(1, item->event.data_len + 1);
+        if (item->event.data_len > 0)
+            memcpy(item->data, data, item->event.data_len);
+    }
+    finish(item, rc, stat);
+}
+
+/* A count that the answer does not bear out leaves names out. */
+static bool is_whole(const struct String_vector *names)
+{
+    if (names->count < 0 || (names->count > 0 && !names->data))
+        return false;
+    for (int i = 0; i < names->count; i++)
+        if (!names->data[i])
+            return false;
+    return true;
+}
+
+static void on_children(int rc, const struct String_vector *names, const struct Stat *stat,
+                        const void *context)
+{
+    struct item *item = (struct item *)context;
+
+    if (rc == ZOK && !is_whole(names))
+        rc = ZMARSHALLINGERROR;
+    if (rc == ZOK) {
+        item->event.children_len = (size_t)names->count;
+        item->children = xcalloc((size_t)names->count + 1, sizeof(item->children[0]));
+        for (int i = 0; i < names->count; i++)
+            item->children[i] = xstrdup(names->data[i]);
+    }
+    finish(item, rc, stat);
+}
+
+static void on_stat(int rc, const struct Stat *stat, const void *context)
+{
+    finish((struct item *)context, rc, stat);
+}
+
+static void on_string(int rc, const char *value, const void *context)
+{
+    (void)value;
+    finish((struct item *)context, rc, NULL);
+}
+
+static void on_void(int rc, const void *context)
+{
+    struct item *item = (struct item *)context;
+
+    /* Of a multi, the parts before the failed one say ZOK, those behind ZRUNTIMEINCONSISTENCY. */
+    for (int i = 0; rc != ZOK && i < item->results_len; i++) {
+        int err = item->results[i].err;
+
+        if (err != ZOK && err != ZRUNTIMEINCONSISTENCY) {
+            rc = err;
+            item->event.failed_op = i;
+            break;
+        }
+    }
+    finish(item, rc, NULL);
+}
+
+/* ---- requests ---- */
+
+static struct item *request_new(struct session *session, int tag)
+{
+    struct item *item = item_new(session, SESSION_REPLY);
+
+    item->event.tag = tag;
+    item->event.sent = item->handed_over = clock_now();
+    item->older = session->newest;
+    *(session->newest ? &session->newest->newer : &session->oldest) = item;
+    session->newest = item;
+    return item;
+}
+
+bool request_done(struct session *session, struct item *item)
+{
+    ask_set_waiting(item, false);
+    *(item->older ? &item->older->newer : &session->oldest) = item->newer;
+    *(item->newer ? &item->newer->older : &session->newest) = item->older;
+    return !request_is_companion(item);
+}
+
+bool request_is_companion(const struct item *item)
+{
+    return item->event.tag == TAG_COMPANION;
+}
+
+void request_drop_all(struct session *session)
+{
+    while (session->oldest) {
+        struct item *item = session->oldest;
+
+        session->oldest = item->newer;
+        ask_set_waiting(item, false);
+        item_free(item);
+    }
+    session->newest = NULL;
+}
+
+void request_fail_all(struct session *session)
+{
+    for (struct item *item = session->oldest; item; item = item->newer) {
+        ask_set_waiting(item, false);
+        item->event.rc = ZSESSIONEXPIRED;
+        item_push(item);
+    }
+}
+
+int64_t request_accompany(struct session *session)
+{
+    if (!session->oldest)
+        return CLOCK_NEVER;
+
+    int64_t now = clock_now();
+    int64_t since = session->oldest->handed_over;
+
+    if (since < session->last_companion)
+        since = session->last_companion;
+    if (now < since + COMPANION_AFTER)
+        return since + COMPANION_AFTER;
+    session->last_companion = now;
+    ask_hand_over(request_new(session, TAG_COMPANION),
+                  &(struct ask){.what = ASK_EXISTS, .path = "/"});
+    return now + COMPANION_AFTER;
+}
+
+/* rc is what the library said to the request; what it did not take is answered here. */
+static void request_sent(struct item *item, int rc)
+{
+    if (rc != ZOK) /* without a handle another attempt to connect is to come */
+        finish(item, item->session->handle ? rc : ZCONNECTIONLOSS, NULL);
+}
+
+/*
+ * zoo_amulti() of an expired session frees what it has not initialised, and under a chroot what it
+ * has freed before; so it is only called with contact.  It takes a loss of contact, another
+ * connection and its refusal to get from there to an expired session.
+ */
+static int send_multi(struct item *item, const struct ask *ask)
+{
+    struct session *session = item->session;
+
+    if (zoo_state(session->handle) != ZOO_CONNECTED_STATE) {
+        session_note_disconnected(session);
+        return ZCONNECTIONLOSS;
+    }
+    free(item->results);
+    item->results = xcalloc((size_t)ask->ops_len, sizeof(item->results[0]));
+    item->results_len = ask->ops_len;
+    return zoo_amulti(session->handle, ask->ops_len, ask->ops, item->results, on_void, item);
+}
+
+static int send_ask(struct item *item, const struct ask *ask)
+{
+    struct session *session = item->session;
+    zhandle_t *handle = session->handle;
+    watcher_fn watcher = ask->watch == SESSION_SET_WATCH ? session_on_watch : NULL;
+    int len = ask->data ? (int)strlen(ask->data) : 0;
+
+    switch (ask->what) {
+    case ASK_CREATE:
+        return zoo_acreate2(handle, ask->path, ask->data, len, &ZOO_OPEN_ACL_UNSAFE, ask->number,
+                            on_create, item);
+    case ASK_GET:
+        return zoo_awget(handle, ask->path, watcher, session, on_data, item);
+    case ASK_CHILDREN:
+        return zoo_awget_children2(handle, ask->path, watcher, session, on_children, item);
+    case ASK_EXISTS:
+        return zoo_awexists(handle, ask->path, watcher, session, on_stat, item);
+    case ASK_SET:
+        return zoo_aset(handle, ask->path, ask->data, len, ask->number, on_stat, item);
+    case ASK_DELETE:
+        return zoo_adelete(handle, ask->path, -1, on_void, item);
+    case ASK_SYNC:
+        return zoo_async(handle, ask->path, on_string, item);
+    case ASK_MULTI:
+        return send_multi(item, ask);
+    }
+    return ZBADARGUMENTS;
+}
+
+void ask_hand_over(struct item *item, const struct ask *ask)
+{
+    request_sent(item, send_ask(item, ask));
+}
+
+static void request_make(struct session *session, int tag, const struct ask *ask)
+{
+    ask_make(session, request_new(session, tag), ask);
+}
+
+void session_create(struct session *session, int tag, const char *path, const char *data, int mode)
+{
+    request_make(session, tag,
+                 &(struct ask){.what = ASK_CREATE, .path = path, .data = data, .number = mode});
+}
+
+void session_get(struct session *session, int tag, const char *path, enum session_watch watch)
+{
+    request_make(session, tag, &(struct ask){.what = ASK_GET, .path = path, .watch = watch});
+}
+
+void session_get_children(struct session *session, int tag, const char *path,
+                          enum session_watch watch)
+{
+    request_make(session, tag, &(struct ask){.what = ASK_CHILDREN, .path = path, .watch = watch});
+}
+
+void session_exists(struct session *session, int tag, const char *path)
+{
+    request_make(session, tag, &(struct ask){.what = ASK_EXISTS, .path = path});
+}
+
+void session_await(struct session *session, int tag, const char *path)
+{
+    request_make(session, tag,
+                 &(struct ask){.what = ASK_EXISTS, .path = path, .watch = SESSION_SET_WATCH});
+}
+
+void session_set(struct session *session, int tag, const char *path, const char *data,
+                 int32_t version)
+{
+    request_make(session, tag,
+                 &(struct ask){.what = ASK_SET, .path = path, .data = data, .number = version});
+}
+
+void session_delete(struct session *session, int tag, const char *path)
+{
+    request_make(session, tag, &(struct ask){.what = ASK_DELETE, .path = path});
+}
+
+void session_sync(struct session *session, int tag, const char *path)
+{
+    request_make(session, tag, &(struct ask){.what = ASK_SYNC, .path = path});
+}
+
+void session_multi(struct session *session, int tag, const zoo_op_t *ops, int count)
+{
+    request_make(session, tag, &(struct ask){.what = ASK_MULTI, .ops = ops, .ops_len = count});
+}

@@ -1,0 +1,313 @@
+#include "ensemble/session_state.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "ensemble/handle.h"
+
+/*
+ * How long a server may take to make a session before the next one is tried.  The library itself
+ * would stay with a silent server for two thirds of the session timeout.  Each round through all
+ * servers is given twice the time of the one before: a loaded ensemble is not a dead one.
+ */
+#define FIRST_PATIENCE (700 * CLOCK_MS)
+
+/* How often the connections of a read-only server are shut down: the library opens others. */
+#define READ_ONLY_LOOK (100 * CLOCK_MS)
+
+/* Within this the library's thread has a connection under way, unless it rests after a failure. */
+#define FIRST_MOMENT (100 * CLOCK_MS)
+
+bool session_rc_unknown(int rc)
+{
+    return rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT || rc == ZSESSIONEXPIRED ||
+           rc == ZCLOSING || rc == ZINVALIDSTATE || rc == ZSESSIONMOVED ||
+           rc == ZRUNTIMEINCONSISTENCY || rc == ZTHROTTLEDOP;
+}
+
+/* ---- in the library's threads ---- */
+
+static void on_session(zhandle_t *handle, int type, int state, const char *path, void *context)
+{
+    (void)handle;
+    (void)path;
+    if (type != ZOO_SESSION_EVENT)
+        return;
+    if (state == ZOO_READONLY_STATE)
+        trouble_note_read_only(context);
+    item_push(item_new(context, state == ZOO_CONNECTED_STATE         ? SESSION_CONNECTED
+                                : state == ZOO_EXPIRED_SESSION_STATE ? SESSION_EXPIRED
+                                                                     : SESSION_DISCONNECTED));
+}
+
+/* Watchers of znodes are told of the session's events too; those are on_session()'s. */
+void session_on_watch(zhandle_t *handle, int type, int state, const char *path, void *context)
+{
+    (void)handle;
+    (void)state;
+    if (type == ZOO_SESSION_EVENT)
+        return;
+
+    struct item *item = item_new(context, SESSION_WATCH);
+
+    item->event.watch_type = type;
+    item->path = xstrdup(path ? path : "");
+    item_push(item);
+}
+
+/* ---- opening and closing ---- */
+
+static int connect_attempt(struct session *session)
+{
+    char *list = servers_connect_string(session->servers, session->attempt);
+    unsigned int round = session->attempt / servers_count(session->servers);
+    int64_t longest = session->timeout_ms * CLOCK_MS * 2 / 3;
+    int64_t patience = FIRST_PATIENCE << (round > 10 ? 10 : round);
+    clientid_t resumed;
+    int error = 0;
+
+    log_debug("connecting to %s", list);
+    trouble_listen(session);
+    if (session->resumed.id) {
+        resumed.client_id = session->resumed.id;
+        memcpy(resumed.passwd, session->resumed.password, sizeof(resumed.passwd));
+    }
+    if (handle_threads_available())
+        session->handle = zookeeper_init2(list, on_session, session->timeout_ms,
+                                          session->resumed.id ? &resumed : NULL, session,
+                                          ZOO_NO_LOG_CLIENTENV, trouble_on_log);
+    else
+        errno = EAGAIN;
+    /* Only literals are given to it, which need no looking up again on every turn of its loop. */
+    if (session->handle)
+        zoo_set_servers_resolution_delay(session->handle, -1);
+    else
+        trouble_note(session, session_start_fault(error = errno), true);
+    session->attempt++;
+    session->attempt_until = clock_now() + clock_earlier(patience, longest);
+    free(list);
+    errno = error;
+    return session->handle ? 0 : -1;
+}
+
+const char *session_start_fault(int error)
+{
+    return error == EAGAIN ? "no more threads can be started (ulimit -u, pids.max)"
+                           : strerror(error);
+}
+
+struct session *session_open(const struct servers *servers, int timeout_ms)
+{
+    return session_resume(servers, timeout_ms, &(struct session_identity){0});
+}
+
+struct session *session_resume(const struct servers *servers, int timeout_ms,
+                               const struct session_identity *identity)
+{
+    struct session *session = xcalloc(1, sizeof(*session));
+
+    mallopt(M_ARENA_MAX, 1); /* else each of the library's threads gets one of its own */
+    session->servers = servers;
+    session->timeout_ms = timeout_ms;
+    session->resumed = *identity;
+    session->disconnected_since = clock_now();
+    session->tail = &session->head;
+    pthread_mutex_init(&session->mutex, NULL);
+    session->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    zoo_set_debug_level(log_get_level() >= LOG_LEVEL_DEBUG ? ZOO_LOG_LEVEL_INFO
+                                                           : ZOO_LOG_LEVEL_ERROR);
+    zoo_deterministic_conn_order(1); /* servers.c has shuffled them */
+    failover_init(&session->failover);
+    if (session->event_fd < 0 || connect_attempt(session) < 0) {
+        int error = errno;
+
+        session_close(session);
+        errno = error;
+        return NULL;
+    }
+    return session;
+}
+
+/*
+ * Closes the handle, which ends the library's threads, and drops what came through it unread.
+ * Returns false if it cannot be closed.
+ */
+static bool drop_handle(struct session *session)
+{
+    session->stuck |= !handle_close(session->handle, &session->failover);
+    session->handle = NULL;
+    session->resume_at = 0;
+    session->established = session->connected = false;
+    if (session->stuck)
+        return false;
+    for (struct item *item = item_pop(session); item; item = item_pop(session)) {
+        if (item->event.type != SESSION_REPLY)
+            item_free(item);
+    }
+    return true;
+}
+
+void session_reopen(struct session *session)
+{
+    session->generation++;
+    session->resumed = (struct session_identity){0};
+    session->attempt = 0;
+    session->disconnected_since = clock_now();
+    if (!drop_handle(session))
+        return;
+    request_drop_all(session);
+    connect_attempt(session);
+}
+
+void session_close(struct session *session)
+{
+    if (!session)
+        return;
+    if (!drop_handle(session))
+        return; /* the library's threads may still use it */
+    request_drop_all(session);
+    trouble_listen(NULL);
+    item_free(session->current);
+    if (session->event_fd >= 0)
+        close(session->event_fd);
+    pthread_mutex_destroy(&session->mutex);
+    free(session);
+}
+
+int session_fd(const struct session *session)
+{
+    return session->event_fd;
+}
+
+bool session_connected(const struct session *session)
+{
+    return session->connected;
+}
+
+int64_t session_disconnected_since(const struct session *session)
+{
+    return session->disconnected_since;
+}
+
+int session_timeout_ms(const struct session *session)
+{
+    return session->established ? zoo_recv_timeout(session->handle) : session->timeout_ms;
+}
+
+bool session_alive(const struct session *session)
+{
+    return session->established ||
+           (session->handle && zoo_state(session->handle) == ZOO_CONNECTED_STATE);
+}
+
+/*
+ * The library sends what is queued as soon as it reads that the session is made.  On a connection
+ * that is shut down it may still read that, but sends nothing, and then drops what is queued.  In
+ * its first moment its thread has no connection yet that could be shut down, and makes one at once.
+ */
+bool session_withhold(struct session *session)
+{
+    int64_t deadline = clock_now() + FIRST_MOMENT;
+
+    if (session->refused)
+        return false;
+    while (session->oldest && !session_alive(session) && !failover_cut(&session->failover) &&
+           clock_now() < deadline)
+        poll(NULL, 0, 1);
+    return session_alive(session);
+}
+
+int64_t session_id(const struct session *session)
+{
+    return session->established ? zoo_client_id(session->handle)->client_id : 0;
+}
+
+bool session_refused(const struct session *session)
+{
+    return session->refused;
+}
+
+unsigned int session_generation(const struct session *session)
+{
+    return session->generation;
+}
+
+struct session_identity session_identity(const struct session *session)
+{
+    struct session_identity identity = {0};
+
+    if (session->established) {
+        const clientid_t *id = zoo_client_id(session->handle);
+
+        identity.id = id->client_id;
+        memcpy(identity.password, id->passwd, sizeof(identity.password));
+    }
+    return identity;
+}
+
+void session_set_patience(struct session *session, int64_t patience)
+{
+    session->failover.patience = patience;
+}
+
+/* ---- events, for the owner ---- */
+
+void session_note_disconnected(struct session *session)
+{
+    if (session->connected)
+        session->disconnected_since = clock_now();
+    session->connected = false;
+}
+
+/* Keeps the connection up; returns when to call again. */
+static int64_t tick_connection(struct session *session)
+{
+    int64_t now = clock_now();
+
+    if (!session->established) {
+        /* A session that the library has just been given is met in the queue, not lost here. */
+        if (now >= session->attempt_until && !session_alive(session)) {
+            if (!drop_handle(session))
+                return CLOCK_NEVER;
+            request_fail_all(session);
+            connect_attempt(session); /* a failure is tried again and told by session_trouble() */
+        }
+        return session->attempt_until;
+    }
+    if (!session->connected)
+        return failover_watch_handshake(&session->failover, session->handle, FIRST_PATIENCE);
+    if (!session->oldest)
+        return CLOCK_NEVER;
+    /* The companion may fail at once, and the request with it. */
+    return clock_earlier(request_accompany(session),
+                         session->oldest ? failover_tick(&session->failover, session->handle,
+                                                         session->oldest->handed_over)
+                                         : CLOCK_NEVER);
+}
+
+int64_t session_tick(struct session *session)
+{
+    int64_t next;
+
+    if (session->stuck)
+        return CLOCK_NEVER;
+    next = tick_connection(session);
+    if (zoo_state(session->handle) == ZOO_READONLY_STATE) {
+        failover_cut(&session->failover);
+        next = clock_earlier(next, clock_now() + READ_ONLY_LOOK);
+    }
+    if (session->resume_at && clock_now() >= session->resume_at)
+        item_wake(session);
+    return session->resume_at ? clock_earlier(next, session->resume_at) : next;
+}

@@ -1,0 +1,192 @@
+/*
+ * A ZooKeeper session as one queue of events for one thread.
+ *
+ *     session_open()                        connects, in the background
+ *     poll on session_fd(), then session_next_event() until it returns false
+ *     session_get(), session_multi(), ...   ask; each answer is one SESSION_REPLY with the tag
+ * given session_close()
+ *
+ * All calls are made by one thread, the owner's; the client library's two threads only fill the
+ * queue.  Requests may be made before there is contact.  They are answered in the order in which
+ * they were sent (ZooKeeper's FIFO order of a session), watch events come at any time.  A request
+ * that cannot even be queued is answered like any other, with an error.
+ *
+ * The client library's own names (struct Stat, ZOO_* and Z* constants) are used for what is theirs.
+ */
+#ifndef ZKFLOCK_SESSION_H
+#define ZKFLOCK_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <zookeeper/zookeeper.h>
+
+#include "ensemble/servers.h"
+
+struct session;
+
+enum session_event_type {
+    SESSION_CONNECTED,    /* the session is new, or goes on after a loss of contact */
+    SESSION_DISCONNECTED, /* contact is lost; the library looks for another server */
+    SESSION_EXPIRED,      /* the ensemble has ended the session; session_reopen() */
+    SESSION_WATCH,        /* watch_type happened to the znode at path */
+    SESSION_REPLY,        /* the answer to the request with this tag */
+};
+
+struct session_event {
+    enum session_event_type type;
+
+    /* SESSION_WATCH and, for a created znode, SESSION_REPLY; else NULL */
+    const char *path;
+    int watch_type; /* ZOO_DELETED_EVENT, ZOO_CHANGED_EVENT, ... */
+
+    /* SESSION_REPLY */
+    int tag;
+    int rc;           /* ZOK, or one of ZOO_ERRORS; see session_rc_unknown() */
+    int64_t sent;     /* when the request was handed over, see clock.h */
+    int failed_op;    /* multi: the index of the operation that rc is of; else 0 */
+    struct Stat stat; /* create, get, get_children, exists, set; if rc is ZOK */
+    const char *data; /* get: data_len bytes and a NUL */
+    size_t data_len;
+    char *const *children; /* get_children: names without path */
+    size_t children_len;
+};
+
+/* What a watcher is armed for. */
+enum session_watch { SESSION_NO_WATCH, SESSION_SET_WATCH };
+
+/*
+ * Returns true if a request with this rc has to be made again once there is contact: contact was
+ * lost before its answer, so that it may have been carried out or not, or the server is overloaded
+ * and has not carried it out (ZTHROTTLEDOP).
+ *
+ * An overloaded server is spared for a moment: session_connected() is false then, and
+ * SESSION_CONNECTED follows as after a loss of contact.  From then on requests are made one after
+ * the other, and again by the session itself, see session_overloaded().
+ */
+bool session_rc_unknown(int rc);
+
+/*
+ * Starts to connect to the resolved servers, which have to live as long as the session.  Starts
+ * threads, which inherit the signal mask.  timeout_ms is the session timeout to ask for.
+ * Returns NULL with errno set if that cannot even be begun.
+ */
+struct session *session_open(const struct servers *servers, int timeout_ms);
+
+/* What it takes to go on with a session in another process: a secret. */
+struct session_identity {
+    int64_t id; /* 0: there is none */
+    char password[16];
+};
+
+/* The session's identity, once there was contact. */
+struct session_identity session_identity(const struct session *session);
+
+/* The same for a session whose process has died; it expires as any other does, if it has not. */
+struct session *session_resume(const struct servers *servers, int timeout_ms,
+                               const struct session_identity *identity);
+
+/*
+ * Begins a new session in the place of one that expired.  Requests under way are never answered,
+ * watches are gone, and what the last event pointed to stays until the next one is taken.
+ */
+void session_reopen(struct session *session);
+
+/* A descriptor that is readable when session_next_event() has something. */
+int session_fd(const struct session *session);
+
+/*
+ * Takes the next event.  Returns false if there is none now.  What the event points to lives until
+ * the next call.
+ */
+bool session_next_event(struct session *session, struct session_event *event);
+
+/*
+ * Does what is due by the clock: turns to another server when one does not answer, sends a
+ * companion to a request that waits for its answer (see session.c).  Returns when to call again.
+ */
+int64_t session_tick(struct session *session);
+
+/*
+ * How long a request may go without an answer before the session moves to another server, ns.  The
+ * library itself would wait for two thirds of the session timeout.
+ */
+void session_set_patience(struct session *session, int64_t patience);
+
+/*
+ * Turns to another server: this one is not to be trusted.  SESSION_CONNECTED follows in any case,
+ * at the same server if it cannot be left.
+ */
+void session_turn(struct session *session);
+
+/*
+ * Returns true if the ensemble serves only clients that authenticate (enforce.auth, -124).  That is
+ * final: the request that heard of it is never answered, and the session is over.
+ */
+bool session_refused(const struct session *session);
+
+/*
+ * Returns true if the server refused requests for lack of capacity (ZTHROTTLEDOP) in the last
+ * seconds.  Requests are then made one after the other, each until it is carried out.
+ */
+bool session_overloaded(const struct session *session);
+
+/* Tells sessions that follow one another apart: requests of an earlier one are never answered. */
+unsigned int session_generation(const struct session *session);
+
+/* Whether there is contact now, as far as is known; since when there is not, otherwise. */
+bool session_connected(const struct session *session);
+int64_t session_disconnected_since(const struct session *session);
+
+/* The session timeout that was agreed on, in ms; the one asked for until there was contact. */
+int session_timeout_ms(const struct session *session);
+
+/* The session's id; 0 until there was contact. */
+int64_t session_id(const struct session *session);
+
+/* Whether there is a session, be it that the event of it is still under way. */
+bool session_alive(const struct session *session);
+
+/*
+ * If there is no session, sees to it that what is queued does not go out any more, though one may
+ * be made at any moment.  Says whether there is one that can be used.
+ */
+bool session_withhold(struct session *session);
+
+/* Why session_open() failed, by its errno. */
+const char *session_start_fault(int error);
+
+/* What last went wrong with a server, in words ("Connection refused"), or NULL.  Any time. */
+const char *session_trouble(struct session *session, char *buf, size_t size);
+
+/* Returns true if that was no fault of a server: this process is out of descriptors or threads. */
+bool session_lacks_resources(struct session *session);
+
+/* Requests.  Paths and data are copied; mode is one of the library's, ZOO_PERSISTENT and so on. */
+void session_create(struct session *session, int tag, const char *path, const char *data, int mode);
+void session_get(struct session *session, int tag, const char *path, enum session_watch watch);
+void session_get_children(struct session *session, int tag, const char *path,
+                          enum session_watch watch);
+void session_exists(struct session *session, int tag, const char *path);
+/* The same with a watch, for one that is not there too: it fires when the znode is made. */
+void session_await(struct session *session, int tag, const char *path);
+
+/* Only if the znode's version is this one; -1: whatever it is. */
+void session_set(struct session *session, int tag, const char *path, const char *data,
+                 int32_t version);
+
+void session_delete(struct session *session, int tag, const char *path);
+void session_sync(struct session *session, int tag, const char *path);
+
+/* Not before there is contact: it is answered with a loss of contact then. */
+void session_multi(struct session *session, int tag, const zoo_op_t *ops, int count);
+
+/*
+ * Ends the session, which deletes its ephemeral znodes, and frees it.  With requests under way the
+ * server may never hear of it; then the session lives on until its timeout.  Takes 1.5 s at the
+ * most when the server does not answer (5 s if even sending blocks).  NULL is allowed.
+ */
+void session_close(struct session *session);
+
+#endif

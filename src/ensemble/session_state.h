@@ -1,0 +1,164 @@
+/*
+ * The inside of struct session, shared by session.c, which keeps the session alive, request.c,
+ * which asks and queues what comes back, session_event.c, which hands that to the owner, and
+ * trouble.c.
+ */
+#ifndef ZKFLOCK_SESSION_STATE_H
+#define ZKFLOCK_SESSION_STATE_H
+
+#include <pthread.h>
+
+#include "ensemble/failover.h"
+#include "ensemble/session.h"
+
+/* What a request asks for. */
+struct ask {
+    enum {
+        ASK_CREATE,
+        ASK_GET,
+        ASK_CHILDREN,
+        ASK_EXISTS,
+        ASK_SET,
+        ASK_DELETE,
+        ASK_SYNC,
+        ASK_MULTI,
+    } what;
+    const char *path;
+    const char *data;
+    int number; /* create: the mode; set: the version */
+    enum session_watch watch;
+    const zoo_op_t *ops;
+    int ops_len;
+};
+
+/*
+ * What came from the library: filled by its completion thread, then only touched by the owner.
+ * A request is one of these from the start; its reply is filled in.
+ */
+struct item {
+    struct item *next;          /* in the queue */
+    struct item *older, *newer; /* requests under way; the owner's */
+    struct session *session;
+    struct session_event event;
+    char *path;
+    char *data;
+    char **children;
+    zoo_op_result_t *results;
+    int results_len;
+    struct ask *ask; /* of a request to an overloaded server, which is asked again; else NULL */
+    bool waiting;    /* by ask_set_waiting(): it is to be asked when those before it are answered */
+    int64_t handed_over; /* to the library, the last time */
+};
+
+struct session {
+    zhandle_t *handle;
+    const struct servers *servers;
+    int timeout_ms;
+    int event_fd;
+
+    pthread_mutex_t mutex; /* of the queue and of trouble */
+    struct item *head, **tail;
+    char trouble[160];
+    bool lacking; /* see session_lacks_resources() */
+
+    /* the owner's */
+    struct item *current; /* the event handed out last */
+    struct item *oldest, *newest;
+    bool connected;
+    int64_t disconnected_since;
+    unsigned int attempt;
+    bool established; /* there was contact, so the library keeps the session */
+    bool stuck;       /* a handle could not be closed: nothing goes on from here */
+    bool refused;     /* see session_refused() */
+    unsigned int generation;
+    int64_t resume_at;     /* while the server is spared: until when; else 0 */
+    int64_t spared_until;  /* the last time */
+    int64_t pause;         /* for so long */
+    size_t waiting_len;    /* requests that are to be asked when those before them are answered */
+    int64_t overloaded_at; /* when a request was last refused for lack of capacity; 0: never */
+    int64_t attempt_until; /* when to turn to another server */
+    char turned_from[80]; /* HOST:PORT, by session_turn(), until there is another one; else empty */
+    unsigned int turns;   /* how often the library came back to that one */
+    int64_t last_companion;
+    struct session_identity resumed; /* the session to go on with; id 0: none */
+    struct failover failover;
+};
+
+/* An empty event; item_push() hands it over to the owner.  Any thread. */
+struct item *item_new(struct session *session, enum session_event_type type);
+void item_push(struct item *item);
+
+/* The oldest event that was pushed, now the caller's; NULL if there is none. */
+struct item *item_pop(struct session *session);
+
+/* NULL is allowed. */
+void item_free(struct item *item);
+
+/* ---- session_ask.c: asking an overloaded server for one thing after the other ---- */
+
+/* Sets whether the request waits, and keeps count. */
+void ask_set_waiting(struct item *item, bool waiting);
+
+/*
+ * A flight of requests whose first one makes the others wait is refused as a whole by a server that
+ * refuses what waits.  So once it has refused one, each request waits here for the answer to the
+ * one before, and is made again until it is carried out.
+ */
+void ask_make(struct session *session, struct item *item, const struct ask *ask);
+
+/* Hands over the next request that waits, unless the server is being spared or has one. */
+void ask_next(struct session *session);
+
+/* A request was refused: returns whether it waits again.  If not, its owner has to make it again.
+ */
+bool ask_again(struct item *item);
+
+void ask_free(struct ask *ask);
+
+/* Gives the request to the library; see request.c. */
+void ask_hand_over(struct item *item, const struct ask *ask);
+
+/* ---- request.c ---- */
+
+bool request_is_companion(const struct item *item);
+
+/* Takes an answered request off the list of those under way; returns whether it was a user's. */
+bool request_done(struct session *session, struct item *item);
+
+/*
+ * Sends a companion to a request that has waited too long for its answer; returns when to call
+ * again, CLOCK_NEVER while no request is under way.
+ */
+int64_t request_accompany(struct session *session);
+
+/* An armed watcher, for request.c: what it hears becomes SESSION_WATCH. */
+void session_on_watch(zhandle_t *handle, int type, int state, const char *path, void *context);
+
+/* What was learnt of a loss of contact, maybe before the event of it. */
+void session_note_disconnected(struct session *session);
+
+/* Leaves an overloaded server alone for a moment; SESSION_CONNECTED follows. */
+void session_spare(struct session *session);
+
+/* Wakes the owner, who is to call session_next_event().  Any thread. */
+void item_wake(struct session *session);
+
+/*
+ * For when the library's threads have ended: forgets all requests under way, or answers them with
+ * ZSESSIONEXPIRED.
+ */
+void request_drop_all(struct session *session);
+void request_fail_all(struct session *session);
+
+/* ---- trouble.c: what went wrong with a server last; any thread ---- */
+
+void trouble_note(struct session *session, const char *text, bool lacking);
+void trouble_note_read_only(struct session *session);
+
+/* The session whose trouble the library's log tells of; NULL: none. */
+void trouble_listen(struct session *session);
+
+/* The library's log callback. */
+void trouble_on_log(const char *message);
+
+#endif

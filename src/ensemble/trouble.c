@@ -1,0 +1,102 @@
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "ensemble/session_state.h"
+
+static const char read_only[] = "the server is read-only";
+
+/* A server that refuses a client says no more than this. */
+static const char closed[] = "the server closed the connection, as one does that has no majority, "
+                             "is read-only or full (maxClientCnxns), or expects TLS";
+
+void trouble_note(struct session *session, const char *text, bool lacking)
+{
+    pthread_mutex_lock(&session->mutex);
+    session->lacking = lacking;
+    snprintf(session->trouble, sizeof(session->trouble), "%s", text);
+    pthread_mutex_unlock(&session->mutex);
+}
+
+void trouble_note_read_only(struct session *session)
+{
+    trouble_note(session, read_only, false);
+}
+
+/* The library calls an end of file EHOSTDOWN. */
+static bool was_closed(long error)
+{
+    return error == EHOSTDOWN || error == ECONNRESET || error == EPIPE;
+}
+
+static bool is_lack(long error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
+
+/*
+ * The library's log is the only place that tells why a server could not be used:
+ * "...:func@123: Socket 127.0.0.1:1 zk retcode=-4, errno=111(Connection refused): ...".
+ */
+static void remember(struct session *session, const char *message)
+{
+    const char *errno_text = strstr(message, "errno=");
+    const char *begin = errno_text ? strchr(errno_text, '(') : NULL;
+    const char *end = begin ? strchr(begin, ')') : NULL;
+
+    if (!end)
+        return;
+
+    long error = strtol(errno_text + strlen("errno="), NULL, 10);
+
+    pthread_mutex_lock(&session->mutex);
+    session->lacking = is_lack(error);
+    if (!was_closed(error))
+        snprintf(session->trouble, sizeof(session->trouble), "%.*s", (int)(end - begin - 1),
+                 begin + 1);
+    else if (strcmp(session->trouble, read_only) != 0) /* that one was left by this process */
+        snprintf(session->trouble, sizeof(session->trouble), "%s", closed);
+    pthread_mutex_unlock(&session->mutex);
+}
+
+/* The log callback has no context of its own. */
+static _Atomic(struct session *) log_session;
+
+void trouble_listen(struct session *session)
+{
+    atomic_store(&log_session, session);
+}
+
+void trouble_on_log(const char *message)
+{
+    struct session *session = atomic_load(&log_session);
+
+    if (session)
+        remember(session, message);
+    /* Without the time, pid and thread in front, and the newline behind some of them. */
+    const char *text = strstr(message, "ZOO_");
+
+    text = text ? text : message;
+    log_library(text, (int)strcspn(text, "\n"));
+}
+
+const char *session_trouble(struct session *session, char *buf, size_t size)
+{
+    pthread_mutex_lock(&session->mutex);
+    snprintf(buf, size, "%s", session->trouble);
+    pthread_mutex_unlock(&session->mutex);
+    return buf[0] ? buf : NULL;
+}
+
+bool session_lacks_resources(struct session *session)
+{
+    pthread_mutex_lock(&session->mutex);
+
+    bool lacking = session->lacking;
+
+    pthread_mutex_unlock(&session->mutex);
+    return lacking;
+}

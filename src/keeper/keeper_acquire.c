@@ -1,0 +1,226 @@
+#include "keeper/keeper_state.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "ensemble/contact.h"
+#include "keeper/plan.h"
+
+bool keeper_is_late(const struct keeper *keeper)
+{
+    return clock_now() >= keeper->late_at;
+}
+
+bool keeper_too_late(struct keeper *keeper, bool fault, const char *why)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    char *text = xasprintf("%s was not taken within --deadline %s: %s", keeper->options->lock,
+                           clock_format(keeper->options->deadline, span), why);
+
+    keeper_tell_busy(keeper, fault, text);
+    free(text);
+    return keeper_stop(keeper, keeper->options->conflict_status);
+}
+
+int64_t keeper_patience(const struct keeper *keeper)
+{
+    return clock_earlier(keeper->options->connect_timeout, keeper->late_at - keeper->started_at);
+}
+
+static bool busy(struct keeper *keeper)
+{
+    const char *name = lockset_current_item(keeper->locks)->lock;
+    char queue[CONTENDER_WHO_SIZE + 128];
+    char span[CLOCK_FORMAT_SIZE];
+    const struct options *options = keeper->options;
+    int64_t waited = keeper_is_late(keeper) ? options->deadline : options->wait;
+    char *text;
+
+    keeper_describe_queue(keeper, queue, sizeof(queue));
+    if (options->wait == 0)
+        text = xasprintf("%s is busy: %s", name, queue);
+    else
+        text = xasprintf("%s is still busy after %s: %s", name, clock_format(waited, span), queue);
+    keeper_tell_busy(keeper, false, text);
+    free(text);
+    return keeper_stop(keeper, keeper->options->conflict_status);
+}
+
+static int64_t answer_due(const struct keeper *keeper, int64_t joining_since)
+{
+    bool joining = lockset_phase(keeper->locks) == LOCK_JOINING;
+
+    return clock_earlier(contact_deadline(keeper->session, keeper->options->connect_timeout,
+                                          joining ? joining_since : CLOCK_NEVER),
+                         joining ? keeper->late_at : CLOCK_NEVER);
+}
+
+static bool out_of_contact(struct keeper *keeper)
+{
+    const char *servers = servers_text(keeper->options->servers);
+    char span[CLOCK_FORMAT_SIZE];
+
+    if (session_overloaded(keeper->session)) {
+        char *why = contact_overloaded(keeper->options->servers);
+
+        keeper_unreachable(keeper, "%s", why);
+        free(why);
+        return false;
+    }
+    if (session_connected(keeper->session))
+        return keeper_unreachable(keeper, "no answer from %s for %s while joining the queue",
+                                  servers, clock_format(keeper->options->connect_timeout, span));
+    return keeper_unreachable(keeper, "lost contact with %s while %s", servers,
+                              lockset_phase(keeper->locks) == LOCK_JOINING ? "joining the queue"
+                                                                           : "waiting");
+}
+
+/* Whether it is free for somebody who uses nothing of those around. */
+static bool only_asks(const struct options *options)
+{
+    return options->wait == 0 && !options->reentry;
+}
+
+/* It would be waiting for itself, for ever. */
+static bool held_for_caller(struct keeper *keeper)
+{
+    const struct options *options = keeper->options;
+
+    for (size_t i = 0; i < 1 + options->with_len; i++) {
+        const struct reentry_lock *lock = &keeper->wanted[i];
+        pid_t caller = 0;
+        enum reentry_holder kind = REENTRY_CALLER;
+
+        if (plan_has(keeper->items, keeper->items_len, lock->path))
+            caller = reentry_held_for(lock, options->servers, clock_now() + CLOCK_S, &kind);
+        if (!caller)
+            continue;
+        if (kind == REENTRY_COMMAND)
+            log_error(
+                "%s is held by the zkflock around this one, and would be waited for in vain: "
+                "its environment ($ZKFLOCK_HELD) did not get here, or it is another user's, or "
+                "--no-reentry was given",
+                lock->path);
+        else
+            log_error(
+                "%s is held for process %d, which this one is part of, and would be waited for "
+                "in vain; take its environment there, "
+                "eval \"$(zkflock --hold --for $$ --export LOCK || echo exit 1)\", to use the lock "
+                "in here, or --unlock it first",
+                lock->path, (int)caller);
+        keeper_stop(keeper, EXITCODE_USAGE);
+        return true;
+    }
+    return false;
+}
+
+/* The lease is a property of the lock: what was asked for counts only for whoever makes it. */
+static bool take_lease(struct keeper *keeper)
+{
+    const struct options *options = keeper->options;
+    int64_t length = lockset_lease(keeper->locks);
+    char fault[LEASE_FAULT_SIZE];
+    char span[CLOCK_FORMAT_SIZE];
+
+    if (length == keeper->lease.length)
+        return true;
+    if (options->lease && options->lease != length)
+        log_warning("%s has a lease of %s, which is used here instead of what --lease says",
+                    lockset_shortest(keeper->locks), clock_format(length, span));
+    if (lease_fault(length, options->kill_after, options->lock_delay, fault)) {
+        log_error("%s: %s", lockset_shortest(keeper->locks), fault);
+        keeper_stop(keeper, EXITCODE_CONFIG);
+        return false;
+    }
+    keeper->lease = lease_plan(length, options->kill_after);
+    session_set_patience(keeper->session, keeper->lease.patience);
+    return true;
+}
+
+int64_t keeper_lease_end(const struct keeper *keeper)
+{
+    if (!keeper->locks)
+        return CLOCK_NEVER / 2;
+    return lease_end(keeper->lease.length, lockset_proven_at(keeper->locks));
+}
+
+/* By others, or by one who vanished; not while the last proof of several locks is made. */
+static bool is_kept_waiting(const struct keeper *keeper)
+{
+    enum lock_phase phase = lock_phase(lockset_current(keeper->locks));
+
+    return phase == LOCK_WAITING || phase == LOCK_SETTLING;
+}
+
+static bool await_lock(struct keeper *keeper)
+{
+    int64_t give_up_at =
+        clock_earlier(clock_add(keeper->started_at, keeper->options->wait), keeper->late_at);
+    int64_t joining_since = clock_now();
+    bool waiting = false;
+
+    if (!keeper->locks)
+        return true;
+    for (;;) {
+        enum lock_phase phase = lockset_phase(keeper->locks);
+        int64_t now = clock_now();
+        int64_t deadline = answer_due(keeper, joining_since);
+
+        if (keeper_cut_short(keeper))
+            return false;
+        if (phase != LOCK_JOINING && !take_lease(keeper))
+            return false;
+        if (phase == LOCK_HELD)
+            break;
+        if (phase == LOCK_LEAVING || phase == LOCK_LEFT || phase == LOCK_LOST) {
+            const char *why;
+            enum exitcode status = lockset_failure(keeper->locks, &why);
+
+            if (status == EXITCODE_UNREACHABLE)
+                return keeper_unreachable(keeper, "%s", why);
+            log_error("%s", why);
+            return keeper_stop(keeper, (int)status);
+        }
+        if (now >= deadline && phase == LOCK_JOINING && keeper_is_late(keeper))
+            return keeper_too_late(keeper, true,
+                                   "no answer from the ensemble while joining the queue");
+        if (now >= deadline)
+            return out_of_contact(keeper);
+        /* The limit is on waiting for others; who vanished is waited for all the same. */
+        if (phase == LOCK_WAITING) {
+            if (!waiting && !only_asks(keeper->options) && held_for_caller(keeper))
+                return false;
+            waiting = true;
+            if (now >= give_up_at) {
+                int64_t patience_ends = clock_add(give_up_at, OUTLOOK_PATIENCE);
+
+                if ((keeper_knows_queue(keeper) && !keeper_permits_left(keeper)) ||
+                    now >= patience_ends)
+                    return busy(keeper);
+                deadline = clock_earlier(deadline, patience_ends);
+            } else {
+                deadline = clock_earlier(deadline, give_up_at);
+            }
+        }
+        /* Who gives up at once has not waited. */
+        if (is_kept_waiting(keeper) && (phase != LOCK_WAITING || now < give_up_at)) {
+            hook_tell(keeper->hook, HOOK_WAITING);
+            deadline = clock_earlier(deadline, keeper_tell_wait(keeper));
+        }
+        if (phase != LOCK_JOINING)
+            joining_since = now;
+        keeper_pump(keeper, deadline);
+    }
+    keeper_tell_acquired(keeper);
+    return true;
+}
+
+bool keeper_acquire(struct keeper *keeper)
+{
+    bool held = await_lock(keeper);
+
+    keeper_end_wait(keeper);
+    return held;
+}

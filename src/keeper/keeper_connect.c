@@ -1,0 +1,99 @@
+#include "keeper/keeper_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/lease.h"
+#include "base/log.h"
+#include "ensemble/contact.h"
+
+/* Connecting in silence for longer than this is told to a person at a terminal. */
+#define SILENCE_BEFORE_NEWS (2 * CLOCK_S)
+
+/* Where signals come from while names are looked up. */
+static int caller_fd(const struct front *front)
+{
+    return front->separate ? front_link_fd(front) : front_signal_fd(front);
+}
+
+static bool resolve(struct keeper *keeper, int64_t deadline)
+{
+    char *fault;
+
+    while (servers_resolve(keeper->options->servers, deadline, caller_fd(keeper->front), &fault) <
+           0) {
+        if (fault) {
+            keeper_unreachable(keeper, "%s", fault);
+            free(fault);
+            return false;
+        }
+        keeper_hear_front(keeper);
+        if (keeper_cut_short(keeper))
+            return false;
+    }
+    return true;
+}
+
+static bool unreachable(struct keeper *keeper)
+{
+    char *why =
+        contact_unreachable(keeper->session, keeper->options->servers, keeper_patience(keeper));
+
+    if (contact_unreachable_status(keeper->session) == EXITCODE_UNREACHABLE) {
+        keeper_unreachable(keeper, "%s", why);
+    } else {
+        log_error("%s; %s was not taken", why, keeper->options->lock);
+        keeper_stop(keeper, EXITCODE_OSERR);
+    }
+    free(why);
+    return false;
+}
+
+static void tell_of_silence(const struct keeper *keeper)
+{
+    char *silence =
+        contact_silence(keeper->session, keeper->options->servers, keeper_patience(keeper));
+
+    log_notice("%s", silence);
+    free(silence);
+}
+
+bool keeper_connect(struct keeper *keeper)
+{
+    int64_t deadline = keeper->started_at + keeper_patience(keeper);
+    int64_t news_at = keeper->started_at + SILENCE_BEFORE_NEWS;
+
+    if (!resolve(keeper, deadline) || !keeper_enter(keeper, deadline))
+        return false;
+    if (keeper->items_len == 0)
+        return true;
+    if (!isatty(STDERR_FILENO))
+        news_at = CLOCK_NEVER;
+    keeper->session = session_open(keeper->options->servers, keeper->options->session_timeout_ms);
+    if (!keeper->session) {
+        char *why = contact_not_started(errno);
+
+        log_error("%s", why);
+        free(why);
+        return keeper_stop(keeper, EXITCODE_OSERR);
+    }
+    session_set_patience(keeper->session,
+                         lease_plan(keeper->items[0].terms.lease, LEASE_OWN_GRACE).patience);
+    keeper->locks = lockset_new(keeper->session, keeper->items, keeper->items_len);
+    while (!session_connected(keeper->session)) {
+        int64_t now = clock_now();
+
+        if (keeper_cut_short(keeper))
+            return false;
+        if (now >= deadline)
+            return unreachable(keeper);
+        if (now >= news_at) {
+            tell_of_silence(keeper);
+            news_at = CLOCK_NEVER;
+        }
+        keeper_pump(keeper, clock_earlier(deadline, news_at));
+    }
+    return true;
+}

@@ -1,0 +1,70 @@
+/*
+ * What somebody who waits would like to know of those ahead: how many they are, who holds, since
+ * when.  Read beside the lock protocol, which itself looks at the predecessor alone, and without
+ * watches: nobody is woken for it.
+ *
+ *     outlook_new()
+ *     outlook_look()                                  asks, as often as one likes
+ *     for every event of the session: outlook_handle()
+ *     outlook_known(), then the rest
+ *     outlook_free()                                  at any time
+ *
+ * One thread; see session.h.
+ */
+#ifndef ZKFLOCK_OUTLOOK_H
+#define ZKFLOCK_OUTLOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "ensemble/session.h"
+
+/* How long to wait for it, ns, for whoever gives up. */
+#define OUTLOOK_PATIENCE CLOCK_S
+
+struct outlook;
+
+/* tag is one that nobody else uses in the session, which has to live as long. */
+struct outlook *outlook_new(struct session *session, int tag);
+
+/*
+ * Looks at the queue at path, where node is the own znode (NULL: there is none).  Of a semaphore
+ * whose turns are queued for there leases is where its permits are held: that is looked at first,
+ * and the queue if nobody is there; else leases is NULL.  All are copied.  Another path or node
+ * than before makes what was known unknown.  Does nothing while an answer is awaited.
+ */
+void outlook_look(struct outlook *outlook, const char *leases, const char *path, const char *node);
+
+/* Takes an event of the session, every one of them. */
+void outlook_handle(struct outlook *outlook, const struct session_event *event);
+
+/* Whether all of the following is known, of the last look that was answered. */
+bool outlook_known(const struct outlook *outlook);
+
+/* Whether it is known of leases; else of the queue. */
+bool outlook_is_of_leases(const struct outlook *outlook);
+
+/* Contenders ahead of the own one, those that hold included; all where there is no own one. */
+size_t outlook_ahead(const struct outlook *outlook);
+
+/*
+ * Who stands first, in words: as contender_who() has it, else the session that another client's
+ * znode belongs to.  Empty where nobody does but the own one.
+ */
+const char *outlook_holder(const struct outlook *outlook);
+
+/* Whether that one does not hold yet, but waits for a holder that vanished. */
+bool outlook_settles(const struct outlook *outlook);
+
+/* Whether that one shares the lock: others may hold it too. */
+bool outlook_shared(const struct outlook *outlook);
+
+/* Since when that one has held, in the ensemble's time, ms since the epoch. */
+int64_t outlook_held_since(const struct outlook *outlook);
+
+/* NULL is allowed. */
+void outlook_free(struct outlook *outlook);
+
+#endif

@@ -1,0 +1,183 @@
+#include "list/admin.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "base/log.h"
+#include "ensemble/contact.h"
+#include "ensemble/fault.h"
+#include "list/view.h"
+#include "process/signals.h"
+
+static int refused(const struct admin *admin)
+{
+    char *why = contact_refused(admin->options->servers);
+
+    log_error("%s", why);
+    free(why);
+    return EXITCODE_NOPERM;
+}
+
+int admin_ended(const struct admin *admin)
+{
+    if (!admin->ended_by)
+        return refused(admin);
+    log_info("ended by signal %d (%s)", admin->ended_by, strsignal(admin->ended_by));
+    return EXITCODE_SIGNAL + admin->ended_by;
+}
+
+int admin_silent(const struct admin *admin)
+{
+    const struct servers *servers = admin->options->servers;
+    char *overloaded = session_overloaded(admin->session) ? contact_overloaded(servers) : NULL;
+
+    if (overloaded)
+        log_error("%s", overloaded);
+    else
+        log_error("lost contact with %s", servers_text(servers));
+    free(overloaded);
+    return EXITCODE_UNREACHABLE;
+}
+
+int admin_unread(const struct view *view)
+{
+    char *sentence = fault_sentence(view->unread_rc, "read", view->unread);
+
+    log_error("%s", sentence);
+    free(sentence);
+    return (int)fault_status(view->unread_rc);
+}
+
+/* Returns ADMIN_EVENT where the signal is nobody's business. */
+static enum admin_news take_signal(struct admin *admin)
+{
+    struct signals_received received;
+
+    if (!signals_next(admin->signal_fd, &received))
+        return ADMIN_EVENT;
+    if (received.number == SIGWINCH)
+        return ADMIN_RESIZED;
+    if (signals_stop(received.number)) {
+        if (admin->stopping)
+            admin->stopping(admin->whose);
+        signals_stop_self(received.number);
+        return ADMIN_CONTINUED;
+    }
+    if (!signals_end(received.number))
+        return ADMIN_EVENT;
+    admin->ended_by = received.number;
+    return ADMIN_ENDED;
+}
+
+static int resolve(struct admin *admin, int64_t deadline)
+{
+    char *fault;
+
+    while (servers_resolve(admin->options->servers, deadline, admin->signal_fd, &fault) < 0) {
+        if (fault) {
+            log_error("%s", fault);
+            free(fault);
+            return EXITCODE_UNREACHABLE;
+        }
+        if (take_signal(admin) == ADMIN_ENDED)
+            return admin_ended(admin);
+    }
+    return 0;
+}
+
+static int connect_to_ensemble(struct admin *admin, int64_t deadline)
+{
+    const struct options *options = admin->options;
+
+    admin->session = session_open(options->servers, options->session_timeout_ms);
+    if (!admin->session) {
+        char *why = contact_not_started(errno);
+
+        log_error("%s", why);
+        free(why);
+        return EXITCODE_OSERR;
+    }
+    while (!session_connected(admin->session)) {
+        struct session_event event;
+
+        switch (admin_next(admin, deadline, &event)) {
+        case ADMIN_TIMEOUT: {
+            char *why =
+                contact_unreachable(admin->session, options->servers, options->connect_timeout);
+
+            log_error("%s", why);
+            free(why);
+            return (int)contact_unreachable_status(admin->session);
+        }
+        case ADMIN_ENDED:
+            return admin_ended(admin);
+        default:
+            break;
+        }
+    }
+    return 0;
+}
+
+int admin_start(struct admin *admin, const struct options *options)
+{
+    int64_t deadline = clock_add(clock_now(), options->connect_timeout);
+    sigset_t mask;
+    bool ignored;
+    int status;
+
+    *admin = (struct admin){
+        .options = options, .signal_fd = signals_block(&mask, &ignored), .also = {.fd = -1}};
+    if (admin->signal_fd < 0) {
+        log_error("cannot start: %s", strerror(errno));
+        return EXITCODE_OSERR;
+    }
+    status = resolve(admin, deadline);
+    return status ? status : connect_to_ensemble(admin, deadline);
+}
+
+enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session_event *event)
+{
+    struct pollfd fds[] = {
+        {.fd = admin->signal_fd, .events = POLLIN},
+        {.fd = session_fd(admin->session), .events = POLLIN},
+        admin->also,
+    };
+
+    for (;;) {
+        int64_t tick = session_tick(admin->session);
+
+        if (admin->ended_by || session_refused(admin->session))
+            return ADMIN_ENDED;
+        if (session_next_event(admin->session, event))
+            return ADMIN_EVENT;
+
+        bool due = clock_now() >= deadline; /* what has come by then comes first */
+
+        if (poll(fds, 3, clock_poll_timeout(clock_earlier(deadline, tick))) < 0)
+            continue;
+        if (fds[0].revents) {
+            enum admin_news news = take_signal(admin);
+
+            if (news != ADMIN_EVENT)
+                return news;
+            continue;
+        }
+        admin->also.revents = fds[2].revents;
+        if (fds[2].revents)
+            return ADMIN_READY;
+        if (due && !fds[1].revents)
+            return ADMIN_TIMEOUT;
+    }
+}
+
+void admin_end(struct admin *admin)
+{
+    session_close(admin->session);
+    admin->session = NULL;
+    if (admin->signal_fd >= 0)
+        close(admin->signal_fd);
+}

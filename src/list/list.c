@@ -1,0 +1,277 @@
+#include "list/list.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/exitcode.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "list/list_name.h"
+#include "list/list_parts.h"
+#include "list/screen.h"
+#include "process/signals.h"
+
+/* ---- what to look at ---- */
+
+/* -q on the command line; a config file that makes zkflock quiet does not silence a list. */
+static bool asks_by_status(const struct options *options)
+{
+    const struct setting *setting = settings_find(&options->settings, KEY_LOG_LEVEL, NULL);
+
+    return setting && setting->level == SETTINGS_COMMAND_LINE && setting->option == 'q' &&
+           !options->names_only;
+}
+
+static int check(const struct options *options)
+{
+    if (!asks_by_status(options))
+        return 0;
+    if (options->json || options->watch || options->held_only) {
+        log_error("-q does not go with %s: it tells by the exit status alone whether a LOCK is "
+                  "held",
+                  options->json    ? "--json"
+                  : options->watch ? "--watch"
+                                   : "--held");
+        return EXITCODE_USAGE;
+    }
+    if (!options->names[0] || options->names[1]) {
+        log_error("--list -q takes exactly one LOCK, and tells by the exit status whether it is "
+                  "held");
+        return EXITCODE_USAGE;
+    }
+    return 0;
+}
+
+struct places {
+    char **paths;
+    size_t len;
+};
+
+static void add_place(struct places *places, char *path)
+{
+    places->paths = xreallocarray(places->paths, places->len + 1, sizeof(places->paths[0]));
+    places->paths[places->len++] = path;
+}
+
+static void release_places(struct places *places)
+{
+    for (size_t i = 0; i < places->len; i++)
+        free(places->paths[i]);
+    free(places->paths);
+}
+
+/* Messages are about the place that was added last; in the end only if it is the only one. */
+static int find_asked(const struct options *options, struct places *places)
+{
+    for (char **name = options->names; *name; name++) {
+        char *path = list_name_path(options, *name);
+
+        if (!path)
+            return EXITCODE_USAGE;
+        add_place(places, path);
+        log_set_lock(path);
+        if (list_name_is_elsewhere(options, *name)) {
+            log_error("the lock %s has servers of its own (%s): list it alone", *name,
+                      settings_find(&options->settings, 'z', *name)->origin);
+            return EXITCODE_USAGE;
+        }
+    }
+    if (places->len > 1)
+        log_set_lock(NULL);
+    return 0;
+}
+
+/* Those of the config files, wherever they are; what is below the root comes with the root. */
+static void find_configured(const struct options *options, struct places *places)
+{
+    size_t count;
+    const char **names = list_name_configured(options, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        char *path = list_name_path(options, names[i]);
+
+        if (!list_name_is_elsewhere(options, names[i])) {
+            add_place(places, path);
+            continue;
+        }
+        log_set_lock(path);
+        if (!options->names_only)
+            log_notice("the lock %s has servers of its own: zkflock --list %s", names[i], names[i]);
+        log_set_lock(NULL);
+        free(path);
+    }
+    free(names);
+}
+
+static void add_all(struct survey *survey, const struct options *options,
+                    const struct places *places)
+{
+    enum survey_depth depth =
+        options->names_only && !options->held_only ? SURVEY_NAMES : SURVEY_TREE;
+    bool asked = options->names[0] != NULL;
+
+    for (size_t i = 0; i < places->len; i++)
+        survey_add(survey, places->paths[i], asked ? depth : SURVEY_LOCK, true);
+    if (!asked)
+        survey_add(survey, list_name_root(options), depth, false);
+}
+
+/* ---- telling ---- */
+
+static int tell_status(struct admin *admin, const char *path)
+{
+    struct view view;
+    int status = survey_lock(admin, path, &view);
+
+    if (status)
+        return status;
+    if (view.unread)
+        status = admin_unread(&view);
+    else
+        status = view.state == VIEW_FREE ? EXITCODE_BUSY : 0;
+    view_release(&view);
+    return status;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Raw into a pipe, since it is to be typed or passed on as it is. */
+static int print_names(char **names, size_t len)
+{
+    bool clean = screen_width() > 0;
+
+    if (len)
+        qsort(names, len, sizeof(names[0]), compare_names);
+    for (size_t i = 0; i < len; i++) {
+        char *name = clean ? text_clean(names[i]) : xstrdup(names[i]);
+
+        if (i == 0 || strcmp(names[i], names[i - 1]) != 0)
+            puts(name);
+        free(name);
+    }
+    return text_flush();
+}
+
+/* What is known without an ensemble is worth printing too. */
+static int tell_names(const struct options *options, const struct view *views, size_t count)
+{
+    size_t configured_len = 0;
+    const char **configured = options->names[0] || options->held_only
+                                  ? NULL
+                                  : list_name_configured(options, &configured_len);
+    char **names = xcalloc(configured_len + count + 1, sizeof(names[0]));
+    size_t len = 0;
+    int status;
+
+    for (size_t i = 0; i < configured_len; i++)
+        names[len++] = xstrdup(configured[i]);
+    for (size_t i = 0; i < count; i++)
+        if (views[i].is_lock)
+            names[len++] = list_name(options, views[i].path);
+    status = print_names(names, len);
+    for (size_t i = 0; i < len; i++)
+        free(names[i]);
+    free(names);
+    free(configured);
+    return status;
+}
+
+/* A program that reads the table gets nothing but its lines: the summary is for a person. */
+static int tell_table(const struct list *list, const struct view *views, size_t count,
+                      const char *summary)
+{
+    list_print(list, views, count, stdout, screen_width(), screen_colours());
+    if (summary && screen_width() && (list->options->held_only || !list->options->names[0]))
+        printf("%s%s\n", count ? "\n" : "", summary);
+    return text_flush();
+}
+
+/* Of what cannot be read nobody knows. */
+static size_t keep_held(struct view *views, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (views[i].holders || views[i].unread)
+            views[kept++] = views[i];
+        else
+            view_release(&views[i]);
+    }
+    return kept;
+}
+
+static int tell_once(const struct list *list, struct survey *survey)
+{
+    size_t count;
+    struct view *views = survey_views(survey, &count);
+    char *summary = count ? list_summary(views, count) : NULL;
+    int status;
+
+    if (count == 0 && !list->options->names_only && !list->options->json)
+        log_notice("no locks below %s", list_name_root(list->options));
+    if (list->options->held_only)
+        count = keep_held(views, count);
+    signals_let_end(true);
+    if (list->options->names_only)
+        status = tell_names(list->options, views, count);
+    else if (list->options->json)
+        status = list_json(list, views, count);
+    else
+        status = tell_table(list, views, count, summary);
+    for (size_t i = 0; i < count && list->one && status == 0; i++)
+        if (views[i].unread && strcmp(views[i].path, list->one) == 0)
+            status = admin_unread(&views[i]);
+    signals_let_end(false);
+    survey_views_free(views, count);
+    free(summary);
+    return status;
+}
+
+static int look(struct admin *admin, const struct places *places)
+{
+    const struct options *options = admin->options;
+    const struct list list = {
+        .options = options, .one = options->names[0] && places->len == 1 ? places->paths[0] : NULL};
+    struct survey *survey;
+    int status;
+
+    if (list.one && asks_by_status(options))
+        return tell_status(admin, list.one);
+    survey = survey_new(admin->session, options->watch ? SESSION_SET_WATCH : SESSION_NO_WATCH);
+    add_all(survey, options, places);
+    status = survey_read(survey, admin);
+    if (status == 0)
+        status = options->watch ? list_watch(&list, survey, admin) : tell_once(&list, survey);
+    survey_free(survey);
+    return status;
+}
+
+int list(const struct options *options)
+{
+    struct places places = {0};
+    struct admin admin;
+    int status = check(options);
+
+    if (status)
+        return status;
+    setlocale(LC_CTYPE, "");
+    status = find_asked(options, &places);
+    if (status == 0) {
+        if (!options->names[0])
+            find_configured(options, &places);
+        status = admin_start(&admin, options);
+        if (status == 0)
+            status = look(&admin, &places);
+        if (status == EXITCODE_UNREACHABLE && options->names_only && !options->names[0] &&
+            !options->held_only)
+            status = tell_names(options, NULL, 0);
+        admin_end(&admin);
+    }
+    log_set_lock(NULL);
+    release_places(&places);
+    return status;
+}

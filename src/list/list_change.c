@@ -1,0 +1,211 @@
+#include "list/list_change.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+
+/* The contenders of a view, in the order of their paths. */
+struct index {
+    const struct view_contender **list;
+    size_t len;
+};
+
+struct diff {
+    bool begin;             /* there is nothing to compare with */
+    const struct view *old; /* NULL: it was not there */
+    const struct view *now; /* without anything in it where it is gone */
+    struct index old_index;
+    struct index now_index;
+    uint32_t vanished; /* of those who went, so many without a word */
+    int (*take)(const struct change *change, void *whose);
+    void *whose;
+};
+
+const char *list_change_word(enum change_kind kind)
+{
+    static const char *const words[] = {
+        [CHANGE_FREE] = "free",         [CHANGE_HELD] = "held",
+        [CHANGE_ACQUIRED] = "acquired", [CHANGE_WAITING] = "waiting",
+        [CHANGE_SETTLING] = "settling", [CHANGE_RELEASED] = "released",
+        [CHANGE_LEFT] = "left",         [CHANGE_VANISHED] = "vanished",
+        [CHANGE_MADE] = "made",         [CHANGE_REMOVED] = "removed",
+    };
+
+    return words[kind];
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct view_contender *const *left = a;
+    const struct view_contender *const *right = b;
+
+    return strcmp((*left)->path, (*right)->path);
+}
+
+static struct index make_index(const struct view *view)
+{
+    struct index index = {.len = view ? view->len : 0};
+
+    index.list = xcalloc(index.len + 1, sizeof(void *));
+    for (size_t i = 0; i < index.len; i++)
+        index.list[i] = &view->contenders[i];
+    qsort(index.list, index.len, sizeof(void *), compare);
+    return index;
+}
+
+/* That znode in the other view, or NULL; of the same name it may be another one. */
+static const struct view_contender *find_node(const struct index *index,
+                                              const struct view_contender *contender)
+{
+    const struct view_contender **found = NULL;
+
+    if (index->len)
+        found = bsearch(&contender, index->list, index->len, sizeof(void *), compare);
+    if (!found || ((*found)->read && contender->read && (*found)->czxid != contender->czxid))
+        return NULL;
+    return *found;
+}
+
+/*
+ * The same contender in the old or the new view, seen from the other one, or NULL.  Whoever waits
+ * for a permit leaves the queue for the leases: its znode is another one then, its session is not.
+ * Several may have one session: a znode that held, or that is in both views, is none of these.
+ */
+static const struct view_contender *find(const struct diff *diff, bool in_old,
+                                         const struct view_contender *contender)
+{
+    const struct index *there = in_old ? &diff->old_index : &diff->now_index;
+    const struct index *here = in_old ? &diff->now_index : &diff->old_index;
+    const struct view_contender *found = find_node(there, contender);
+
+    for (size_t i = 0; !found && contender->kind == CONTENDER_PERMIT && i < there->len; i++) {
+        const struct view_contender *other = there->list[i];
+        const struct view_contender *same = find_node(here, other);
+        bool held_before = in_old ? other->holds : contender->holds;
+
+        if (other->read && contender->read && other->session == contender->session &&
+            !held_before && (!same || same->pending))
+            found = other;
+    }
+    return found;
+}
+
+static int tell(const struct diff *diff, enum change_kind kind,
+                const struct view_contender *contender)
+{
+    const struct change change = {.kind = kind, .view = diff->now, .contender = contender};
+
+    return diff->take(&change, diff->whose);
+}
+
+/*
+ * With --unfair one that finds somebody else there takes its znode away and waits without one, so
+ * that neither its coming nor its going says for how long it waits.
+ */
+static bool is_only_trying(const struct view_contender *contender)
+{
+    return contender->kind == CONTENDER_UNFAIR && !contender->holds && !contender->until_ms;
+}
+
+/* Holders first: if not all that went did so without a word, one of them is likely to have. */
+static int tell_gone(struct diff *diff)
+{
+    int status = 0;
+
+    for (size_t i = 0; diff->old && i < diff->old->len && status == 0; i++) {
+        const struct view_contender *contender = &diff->old->contenders[i];
+
+        if (contender->pending || find(diff, false, contender))
+            continue;
+        if (diff->vanished) {
+            diff->vanished--;
+            status = tell(diff, CHANGE_VANISHED, contender);
+        } else if (!is_only_trying(contender)) {
+            status = tell(diff, contender->holds ? CHANGE_RELEASED : CHANGE_LEFT, contender);
+        }
+    }
+    return status;
+}
+
+static int tell_one(const struct diff *diff, const struct view_contender *contender)
+{
+    const struct view_contender *before = find(diff, true, contender);
+
+    /* It is told of when it is known who that is. */
+    if (contender->pending)
+        return 0;
+    if (before && before->pending)
+        before = NULL;
+    if (contender->holds && !(before && before->holds))
+        return tell(diff, diff->begin ? CHANGE_HELD : CHANGE_ACQUIRED, contender);
+    if (contender->until_ms && !(before && before->until_ms))
+        return tell(diff, CHANGE_SETTLING, contender);
+    if (!contender->holds && !contender->until_ms && !before && !is_only_trying(contender))
+        return tell(diff, CHANGE_WAITING, contender);
+    return 0;
+}
+
+/* Of the lock itself; made: before its first contender, else behind all that left it. */
+static int tell_lock(const struct diff *diff, bool made)
+{
+    bool was = diff->old && diff->old->is_lock;
+
+    if ((diff->old && diff->old->unread) || diff->now->unread)
+        return 0;
+    if (made)
+        return !diff->begin && !was && diff->now->is_lock ? tell(diff, CHANGE_MADE, NULL) : 0;
+    if (diff->begin && diff->now->len == 0)
+        return tell(diff, CHANGE_FREE, NULL);
+    return was && !diff->now->is_lock ? tell(diff, CHANGE_REMOVED, NULL) : 0;
+}
+
+static int tell_all(struct diff *diff)
+{
+    int status = tell_gone(diff);
+
+    if (status == 0)
+        status = tell_lock(diff, true);
+    for (size_t i = 0; i < diff->now->len && status == 0; i++)
+        status = tell_one(diff, &diff->now->contenders[i]);
+    return status ? status : tell_lock(diff, false);
+}
+
+/* Either may be NULL: the lock has come, or has gone. */
+static int compare_views(struct diff *diff, const struct view *old, const struct view *now)
+{
+    const struct view gone = {.path = old ? old->path : NULL};
+    int status;
+
+    diff->old = old;
+    diff->now = now ? now : &gone;
+    diff->vanished =
+        old && now && now->vanished > old->vanished ? now->vanished - old->vanished : 0;
+    diff->old_index = make_index(old);
+    diff->now_index = make_index(diff->now);
+    status = tell_all(diff);
+    free(diff->old_index.list);
+    free(diff->now_index.list);
+    diff->now = NULL; /* it may have been one that is over here */
+    return status;
+}
+
+int list_changes(const struct view *old, size_t old_len, const struct view *now, size_t now_len,
+                 int (*take)(const struct change *change, void *whose), void *whose)
+{
+    struct diff diff = {.begin = !old, .take = take, .whose = whose};
+    size_t i = 0;
+    size_t j = 0;
+    int status = 0;
+
+    if (!old)
+        old_len = 0;
+    while ((i < old_len || j < now_len) && status == 0) {
+        int order = i == old_len ? 1 : j == now_len ? -1 : strcmp(old[i].path, now[j].path);
+
+        status = compare_views(&diff, order <= 0 ? &old[i] : NULL, order >= 0 ? &now[j] : NULL);
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return status;
+}

@@ -1,0 +1,175 @@
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/exitcode.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "list/list_name.h"
+#include "list/list_parts.h"
+
+/* The first number of the format goes up when keys change their meaning or go. */
+enum { FORMAT = 1 };
+
+static json_t *time_or_null(int64_t ms)
+{
+    char text[TEXT_TIME_SIZE];
+    time_t when = (time_t)(ms / 1000);
+    struct tm utc;
+    size_t len;
+
+    if (ms <= 0 || !gmtime_r(&when, &utc))
+        return json_null();
+    len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(text + len, sizeof(text) - len, ".%03dZ", (int)(ms % 1000));
+    return json_string(text);
+}
+
+/* Of anybody's making: what is no UTF-8 cannot stand in JSON. */
+static json_t *name_value(const char *name)
+{
+    json_t *value = json_string(name);
+    char *clean;
+
+    if (value)
+        return value;
+    clean = text_clean(name);
+    value = json_string(clean);
+    free(clean);
+    return value;
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return *text ? name_value(text) : json_null();
+}
+
+static json_t *number_or_null(int64_t number)
+{
+    return number ? json_integer(number) : json_null();
+}
+
+static json_t *session_or_null(int64_t session)
+{
+    char text[32];
+
+    if (!session)
+        return json_null();
+    snprintf(text, sizeof(text), "0x%" PRIx64, session);
+    return json_string(text);
+}
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+    json_object_set_new(object, key, value);
+}
+
+static json_t *contender_object(const struct view_contender *contender)
+{
+    const struct contender *told = &contender->told;
+    json_t *object = json_object();
+
+    set(object, "node", name_value(contender->path));
+    set(object, "kind", json_string(list_kind_word(contender->kind)));
+    set(object, "holds", json_boolean(contender->holds));
+    set(object, "since", time_or_null(contender->since_ms));
+    set(object, "created", time_or_null(contender->ctime_ms));
+    set(object, "until", time_or_null(contender->until_ms));
+    set(object, "user", text_or_null(told->user));
+    set(object, "host", text_or_null(told->host));
+    set(object, "pid", number_or_null(told->pid));
+    set(object, "command", text_or_null(told->command));
+    set(object, "version", text_or_null(told->version));
+    set(object, "address", text_or_null(told->address));
+    set(object, "session", session_or_null(contender->session));
+    set(object, "token", number_or_null(contender->czxid));
+    return object;
+}
+
+static json_t *contenders_array(const struct view *view, size_t from, size_t to)
+{
+    json_t *array = json_array();
+
+    for (size_t i = from; i < to; i++)
+        json_array_append_new(array, contender_object(&view->contenders[i]));
+    return array;
+}
+
+static const char *state_word(const struct view *view)
+{
+    static const char *const words[] = {
+        [VIEW_FREE] = "free", [VIEW_HELD] = "held", [VIEW_SETTLING] = "settling"};
+
+    return view->unread ? "unknown" : words[view->state];
+}
+
+static void set_name(const struct list *list, json_t *object, const char *path)
+{
+    char *name = list_name(list->options, path);
+
+    set(object, "name", name_value(name));
+    set(object, "path", name_value(path));
+    free(name);
+}
+
+static json_t *lock_object(const struct list *list, const struct view *view)
+{
+    json_t *object = json_object();
+
+    set_name(list, object, view->path);
+    set(object, "exists", json_boolean(view->exists));
+    set(object, "state", json_string(state_word(view)));
+    set(object, "kind", view->kind_known ? json_string(list_kind_word(view->kind)) : json_null());
+    set(object, "permits", number_or_null(view->permits));
+    set(object, "lease_ms", number_or_null(view->lease_ms));
+    set(object, "vanished", json_integer(view->vanished));
+    set(object, "until", time_or_null(view->until_ms));
+    set(object, "last_success", time_or_null(view->success_ms));
+    set(object, "holders", contenders_array(view, 0, view->holders));
+    set(object, "waiting", contenders_array(view, view->holders, view->len));
+    return object;
+}
+
+/* Escaped to ASCII, so that nothing in it can change a terminal. */
+static int dump(json_t *root, size_t flags)
+{
+    int failed = json_dumpf(root, stdout, flags | JSON_ENSURE_ASCII);
+
+    json_decref(root);
+    if (failed && !ferror(stdout)) {
+        log_error("out of memory");
+        return EXITCODE_OSERR;
+    }
+    putchar('\n');
+    return text_flush();
+}
+
+int list_json(const struct list *list, const struct view *views, size_t count)
+{
+    json_t *root = json_object();
+    json_t *locks = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(locks, lock_object(list, &views[i]));
+    set(root, "format", json_integer(FORMAT));
+    set(root, "time", time_or_null(text_now()));
+    set(root, "locks", locks);
+    return dump(root, JSON_INDENT(2));
+}
+
+int list_json_change(const struct list *list, const struct change *change)
+{
+    const struct view *view = change->view;
+    json_t *root = json_object();
+
+    set(root, "format", json_integer(FORMAT));
+    set(root, "time", time_or_null(text_now()));
+    set(root, "event", json_string(list_change_word(change->kind)));
+    set_name(list, root, view->path);
+    set(root, "state", json_string(state_word(view)));
+    set(root, "holders", json_integer((json_int_t)view->holders));
+    set(root, "waiting", json_integer((json_int_t)(view->len - view->holders)));
+    set(root, "contender", change->contender ? contender_object(change->contender) : json_null());
+    return dump(root, JSON_COMPACT);
+}

@@ -1,0 +1,85 @@
+#include "list/list_name.h"
+
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "config/together.h"
+#include "ensemble/lockname.h"
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+const char **list_name_configured(const struct options *options, size_t *count)
+{
+    const struct settings *settings = &options->settings;
+    const char **names = xcalloc(settings->len + 1, sizeof(names[0]));
+    size_t len = 0;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < settings->len; i++)
+        if (settings->list[i].lock)
+            names[len++] = settings->list[i].lock;
+    qsort(names, len, sizeof(names[0]), compare);
+    for (size_t i = 0; i < len; i++)
+        if (kept == 0 || strcmp(names[kept - 1], names[i]) != 0)
+            names[kept++] = names[i];
+    *count = kept;
+    return names;
+}
+
+const char *list_name_root(const struct options *options)
+{
+    const struct setting *root = settings_find(&options->settings, KEY_ROOT, NULL);
+
+    return root ? root->text : LOCKNAME_ROOT;
+}
+
+/* Whether this is what a user would type for the path. */
+static bool means(const struct options *options, const char *name, const char *path)
+{
+    char *meant = options_path(options, name);
+    bool same = meant && strcmp(meant, path) == 0;
+
+    free(meant);
+    return same;
+}
+
+bool list_name_is_elsewhere(const struct options *options, const char *name)
+{
+    return !together_same_ensemble(&options->settings, name, options->name);
+}
+
+static char *configured_name(const struct options *options, const char *path)
+{
+    size_t count;
+    const char **names = list_name_configured(options, &count);
+    char *name = NULL;
+
+    for (size_t i = 0; i < count && !name; i++)
+        if (means(options, names[i], path) && !list_name_is_elsewhere(options, names[i]))
+            name = xstrdup(names[i]);
+    free(names);
+    return name;
+}
+
+char *list_name(const struct options *options, const char *path)
+{
+    const char *root = list_name_root(options);
+    size_t len = root[1] ? strlen(root) : 0;
+    char *name = configured_name(options, path);
+
+    if (name)
+        return name;
+    /* A name below the root may mean another lock in a config file. */
+    if (strncmp(path, root, len) == 0 && path[len] == '/' && path[len + 1] &&
+        strlen(path) <= LOCKNAME_MAX && means(options, path + len + 1, path))
+        return xstrdup(path + len + 1);
+    return xstrdup(path);
+}
+
+char *list_name_path(const struct options *options, const char *word)
+{
+    return strcmp(word, "/") == 0 ? xstrdup(word) : options_path(options, word);
+}

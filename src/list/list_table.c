@@ -1,0 +1,234 @@
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "ensemble/fault.h"
+#include "list/list_name.h"
+#include "list/list_parts.h"
+#include "list/table.h"
+
+static const struct table_column lock_columns[] = {
+    {.title = "LOCK", .comfort = 28, .least = 12, .order = 2},
+    {.title = "STATE"},
+    {.title = "KIND"},
+    {.title = "HOLDER", .comfort = 24, .least = 12, .order = 2},
+    {.title = "PID", .right = true},
+    {.title = "FOR", .right = true},
+    {.title = "WAIT", .right = true},
+    {.title = "COMMAND", .comfort = 24, .least = 10, .order = 1},
+};
+
+static const struct table_column queue_columns[] = {
+    {.title = "PLACE"},
+    {.title = "WHO", .comfort = 24, .least = 12, .order = 2},
+    {.title = "PID", .right = true},
+    {.title = "KIND"},
+    {.title = "FOR", .right = true},
+    {.title = "COMMAND", .comfort = 24, .least = 10, .order = 1},
+};
+
+enum {
+    LOCK_COLUMNS = sizeof(lock_columns) / sizeof(lock_columns[0]),
+    QUEUE_COLUMNS = sizeof(queue_columns) / sizeof(queue_columns[0]),
+};
+
+static enum text_style state_style(const struct view *view)
+{
+    if (view->unread)
+        return TEXT_BAD;
+    return view->state == VIEW_HELD ? TEXT_BUSY : view->state == VIEW_FREE ? TEXT_GOOD : TEXT_BAD;
+}
+
+static char *clean_name(const struct list *list, const struct view *view)
+{
+    char *name = list_name(list->options, view->path);
+    char *clean = text_clean(name);
+
+    free(name);
+    return clean;
+}
+
+static char *span_since(int64_t since_ms)
+{
+    char span[CLOCK_FORMAT_SIZE];
+
+    return xstrdup(since_ms ? clock_short(text_now() - since_ms, span) : "");
+}
+
+/* "last success 5m03s ago", to be freed; empty where none is known. */
+static char *success_text(const struct view *view)
+{
+    char span[CLOCK_FORMAT_SIZE];
+
+    if (!view->success_ms)
+        return xstrdup("");
+    return xasprintf("last success %s ago", clock_short(text_now() - view->success_ms, span));
+}
+
+/* Who holds it, the first of several; what is to be said where nobody does. */
+static char *holder_text(const struct view *view)
+{
+    char until[TEXT_TIME_SIZE];
+
+    if (view->unread)
+        return xasprintf("(unknown: %s)", fault_text(view->unread_rc));
+    if (view->state == VIEW_SETTLING && view->until_ms)
+        return xasprintf("until %s", text_clock(view->until_ms, until));
+    if (view->state != VIEW_HELD)
+        return view->vanished ? xasprintf("%" PRIu32 " vanished", view->vanished)
+               : !view->is_lock && !view->success_ms ? xstrdup("(never used)")
+                                                     : success_text(view);
+    return list_who(&view->contenders[0]);
+}
+
+static void add_lock(struct table *table, const struct list *list, const struct view *view)
+{
+    bool held = !view->unread && view->state == VIEW_HELD;
+    const struct table_cell cells[LOCK_COLUMNS] = {
+        {.text = clean_name(list, view)},
+        {.text = xstrdup(list_state(view)), .style = state_style(view)},
+        {.text = list_kind(view)},
+        {.text = holder_text(view), .style = held ? TEXT_PLAIN : TEXT_DIM},
+        {.text = held ? list_pid(&view->contenders[0]) : xstrdup("")},
+        {.text = held ? span_since(view->contenders[0].since_ms) : xstrdup("")},
+        {.text = view->unread ? xstrdup("") : xasprintf("%zu", view->len - view->holders)},
+        {.text = held ? list_command(&view->contenders[0]) : xstrdup("")},
+    };
+
+    table_add(table, cells);
+}
+
+void list_table(const struct list *list, const struct view *views, size_t count, FILE *out,
+                size_t width, bool colours)
+{
+    struct table *table = table_new(lock_columns, LOCK_COLUMNS);
+
+    for (size_t i = 0; i < count; i++)
+        add_lock(table, list, &views[i]);
+    table_print(table, out, width, colours);
+    table_free(table);
+}
+
+/* ---- one lock ---- */
+
+/* Of a client that does not tell who it is there is more room here to tell what is known. */
+static char *contender_text(const struct view_contender *contender)
+{
+    if (contender->told.address[0] && contender->session)
+        return xasprintf("%s session 0x%" PRIx64, contender->told.address, contender->session);
+    return list_who(contender);
+}
+
+static void add_contender(struct table *table, const struct view *view, size_t index)
+{
+    const struct view_contender *contender = &view->contenders[index];
+    char *place = contender->holds      ? xstrdup("holds")
+                  : contender->until_ms ? xstrdup("next")
+                                        : xasprintf("%zu", index - view->holders + 1);
+    const struct table_cell cells[QUEUE_COLUMNS] = {
+        {.text = place, .style = contender->holds ? TEXT_BUSY : TEXT_PLAIN},
+        {.text = contender_text(contender)},
+        {.text = list_pid(contender)},
+        {.text = xstrdup(list_kind_word(contender->kind))},
+        {.text = span_since(contender->since_ms)},
+        {.text = list_command(contender)},
+    };
+
+    table_add(table, cells);
+}
+
+/* "held, exclusive, 2 waiting", or what else is to be said; without the style of its first word. */
+static char *state_sentence(const struct view *view)
+{
+    char until[TEXT_TIME_SIZE];
+    char span[CLOCK_FORMAT_SIZE];
+    char *kind;
+    char *text;
+
+    if (view->unread)
+        return xasprintf("unknown: %s", fault_text(view->unread_rc));
+    if (!view->is_lock)
+        return xstrdup(view->exists ? "free, and never used as a lock" : "free, and never used");
+    if (view->state == VIEW_SETTLING && !view->until_ms)
+        return xstrdup("settling: the next one waits for a holder that vanished");
+    if (view->state == VIEW_SETTLING)
+        return xasprintf("settling: the next one waits for a holder that vanished, until %s (%s)",
+                         text_clock(view->until_ms, until),
+                         clock_short(view->until_ms - text_now(), span));
+    /* A semaphore may have room beside those who vanished. */
+    if (view->vanished && view->vanished >= (uint32_t)view->permits && view->lease_ms &&
+        view->state == VIEW_FREE)
+        return xasprintf("free, but a holder vanished: the next one waits %s",
+                         clock_format(view->lease_ms * CLOCK_MS, span));
+    kind = list_kind(view);
+    text = xasprintf("%s%s%s", list_state(view), *kind ? ", " : "", kind);
+    free(kind);
+    return text;
+}
+
+static void print_cut(FILE *out, const char *clean, size_t width, enum text_style style,
+                      bool colours)
+{
+    char *cut = width ? text_cut(clean, width) : xstrdup(clean);
+
+    text_put(out, cut, style, colours);
+    putc('\n', out);
+    free(cut);
+}
+
+static void print_head(const struct list *list, const struct view *view, FILE *out, size_t width,
+                       bool colours)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    char *name = clean_name(list, view);
+    char *path = text_clean(view->path);
+    char *state = state_sentence(view);
+    char *success = success_text(view);
+
+    if (strcmp(name, path) != 0)
+        xreplace(&name, xasprintf("%s (%s)", name, path));
+    if (view->len)
+        xreplace(&state, xasprintf("%s, %zu waiting", state, view->len - view->holders));
+    if (view->lease_ms)
+        xreplace(&state,
+                 xasprintf("%s, lease %s", state, clock_format(view->lease_ms * CLOCK_MS, span)));
+    if (view->success_ms)
+        xreplace(&state, xasprintf("%s, %s", state, success));
+    print_cut(out, name, width, TEXT_BOLD, colours);
+    print_cut(out, state, width, state_style(view), colours);
+    free(name);
+    free(path);
+    free(state);
+    free(success);
+}
+
+void list_queue(const struct list *list, const struct view *views, size_t count, FILE *out,
+                size_t width, bool colours)
+{
+    print_head(list, &views[0], out, width, colours);
+    if (views[0].len) {
+        struct table *table = table_new(queue_columns, QUEUE_COLUMNS);
+
+        for (size_t i = 0; i < views[0].len; i++)
+            add_contender(table, &views[0], i);
+        putc('\n', out);
+        table_print(table, out, width, colours);
+        table_free(table);
+    }
+    if (count > 1) {
+        putc('\n', out);
+        list_table(list, views + 1, count - 1, out, width, colours);
+    }
+}
+
+void list_print(const struct list *list, const struct view *views, size_t count, FILE *out,
+                size_t width, bool colours)
+{
+    if (count && list->one && strcmp(views[0].path, list->one) == 0)
+        list_queue(list, views, count, out, width, colours);
+    else if (count)
+        list_table(list, views, count, out, width, colours);
+}

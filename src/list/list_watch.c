@@ -1,0 +1,259 @@
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "list/list_name.h"
+#include "list/list_parts.h"
+#include "list/screen.h"
+#include "process/signals.h"
+
+/* Between two pictures, so that a busy lock does not flood the terminal. */
+#define FRAME (50 * CLOCK_MS)
+
+/* Where something is always under way, what is known so far is told after this. */
+#define PATIENCE (CLOCK_S / 2)
+
+struct watch {
+    const struct list *list;
+    struct survey *survey;
+    struct admin *admin;
+    struct screen screen;
+    bool live; /* pictures on a terminal; else lines */
+    bool contact;
+    bool stale;          /* there may be more than was told */
+    int64_t stale_since; /* see clock.h */
+    int64_t drawn_at;
+    struct view *views; /* as told last; NULL: nothing was told */
+    size_t count;
+};
+
+/* ---- a line for each change ---- */
+
+static int print_line(const struct list *list, const struct change *change)
+{
+    char when[TEXT_TIME_SIZE];
+    time_t now = time(NULL);
+    struct tm local;
+    char *name = list_name(list->options, change->view->path);
+    char *clean = text_clean(name);
+
+    when[0] = '\0';
+    if (localtime_r(&now, &local))
+        strftime(when, sizeof(when), "%FT%T%z", &local);
+    printf("%s %s %s", when, clean, list_change_word(change->kind));
+    if (change->contender) {
+        char *who = list_who(change->contender);
+        char *pid = list_pid(change->contender);
+        char *command = list_command(change->contender);
+
+        printf(" %s%s%s%s%s", who, *pid ? " pid " : "", pid, *command ? ": " : "", command);
+        free(who);
+        free(pid);
+        free(command);
+    }
+    putchar('\n');
+    free(name);
+    free(clean);
+    return text_flush();
+}
+
+static int take_change(const struct change *change, void *whose)
+{
+    const struct list *list = whose;
+
+    return list->options->json ? list_json_change(list, change) : print_line(list, change);
+}
+
+/* ---- a picture ---- */
+
+static void print_status(const struct watch *watch, FILE *out, size_t width, bool colours)
+{
+    char now[TEXT_TIME_SIZE];
+    char span[CLOCK_FORMAT_SIZE];
+    char *summary = list_summary(watch->views, watch->count);
+    char *status = xasprintf("%s  %s  %s", text_clock(text_now(), now), summary,
+                             servers_text(watch->admin->options->servers));
+    char *cut;
+
+    free(summary);
+    if (!watch->contact) {
+        int64_t silence = clock_now() - session_disconnected_since(watch->admin->session);
+
+        free(status);
+        status = xasprintf(
+            "%s  no contact with %s for %s; as it was then:", text_clock(text_now(), now),
+            servers_text(watch->admin->options->servers), clock_short(silence / CLOCK_MS, span));
+    }
+    cut = text_cut(status, width);
+    text_put(out, cut, watch->contact ? TEXT_DIM : TEXT_BAD, colours);
+    fputs("\n\n", out);
+    free(status);
+    free(cut);
+}
+
+static void draw(struct watch *watch)
+{
+    size_t width = screen_width();
+    bool colours = screen_colours();
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+
+    if (!out)
+        return;
+    print_status(watch, out, width, colours);
+    list_print(watch->list, watch->views, watch->count, out, width, colours);
+    if (fclose(out) == 0)
+        screen_draw(text);
+    free(text);
+    watch->drawn_at = clock_now();
+}
+
+/* ---- following ---- */
+
+static int tell(struct watch *watch)
+{
+    size_t count;
+    struct view *views = survey_views(watch->survey, &count);
+    int status = 0;
+
+    if (!watch->live) {
+        signals_let_end(true);
+        status = list_changes(watch->views, watch->count, views, count, take_change,
+                              (void *)watch->list);
+        signals_let_end(false);
+    }
+    survey_views_free(watch->views, watch->count);
+    watch->views = views;
+    watch->count = count;
+    watch->stale = false;
+    if (watch->live)
+        draw(watch);
+    return status;
+}
+
+/* When what is stale may be told. */
+static int64_t tell_at(const struct watch *watch)
+{
+    int64_t at = watch->stale_since;
+
+    if (!watch->stale)
+        return CLOCK_NEVER;
+    if (!survey_complete(watch->survey))
+        at = clock_add(at, PATIENCE);
+    if (watch->live && at < watch->drawn_at + FRAME)
+        at = watch->drawn_at + FRAME;
+    return at;
+}
+
+/* Spans grow by the second. */
+static int64_t next_picture(const struct watch *watch)
+{
+    return watch->live ? clock_add(watch->drawn_at, CLOCK_S) : CLOCK_NEVER;
+}
+
+static void take_event(struct watch *watch, const struct session_event *event)
+{
+    if (survey_handle(watch->survey, event) && !watch->stale) {
+        watch->stale = true;
+        watch->stale_since = clock_now();
+    }
+    if (event->type == SESSION_DISCONNECTED && watch->contact && !watch->live)
+        log_notice("lost contact with %s; trying on", servers_text(watch->admin->options->servers));
+    if (event->type == SESSION_CONNECTED && !watch->contact && !watch->live)
+        log_notice("in contact with %s again", servers_text(watch->admin->options->servers));
+    if (event->type == SESSION_DISCONNECTED || event->type == SESSION_EXPIRED)
+        watch->contact = false;
+    if (event->type == SESSION_CONNECTED)
+        watch->contact = true;
+}
+
+/* A key was pressed; returns whether that is the end. */
+static bool take_key(struct watch *watch)
+{
+    char key;
+
+    if (read(STDIN_FILENO, &key, 1) != 1) {
+        watch->admin->also.fd = -1; /* SIGHUP tells what it means */
+        return false;
+    }
+    return key == 'q' || key == 'Q';
+}
+
+static void before_stop(void *whose)
+{
+    screen_leave(whose);
+}
+
+static void enter(struct watch *watch)
+{
+    if (!watch->live) {
+        watch->admin->also = (struct pollfd){.fd = STDOUT_FILENO};
+        return;
+    }
+    watch->admin->stopping = before_stop;
+    watch->admin->whose = &watch->screen;
+    screen_enter(&watch->screen);
+    watch->admin->also =
+        (struct pollfd){.fd = watch->screen.has_keys ? STDIN_FILENO : -1, .events = POLLIN};
+}
+
+static int follow(struct watch *watch)
+{
+    struct session_event event;
+    int status = tell(watch);
+
+    while (status == 0) {
+        int64_t due = tell_at(watch);
+
+        switch (admin_next(watch->admin, clock_earlier(due, next_picture(watch)), &event)) {
+        case ADMIN_EVENT:
+            take_event(watch, &event);
+            break;
+        case ADMIN_READY:
+            if (!watch->live)
+                return EXITCODE_SIGNAL + SIGPIPE; /* nobody reads any more */
+            if (take_key(watch))
+                return 0;
+            break;
+        case ADMIN_CONTINUED:
+            enter(watch);
+            /* fall through */
+        case ADMIN_RESIZED:
+            if (watch->live)
+                draw(watch);
+            break;
+        case ADMIN_ENDED:
+            screen_leave(&watch->screen); /* before what is said of it */
+            return admin_ended(watch->admin);
+        case ADMIN_TIMEOUT:
+            if (watch->live && clock_now() < tell_at(watch))
+                draw(watch);
+            break;
+        }
+        if (clock_now() >= tell_at(watch))
+            status = tell(watch);
+    }
+    return status;
+}
+
+int list_watch(const struct list *list, struct survey *survey, struct admin *admin)
+{
+    struct watch watch = {.list = list,
+                          .survey = survey,
+                          .admin = admin,
+                          .live = screen_is_live() && !list->options->json,
+                          .contact = session_connected(admin->session)};
+    int status;
+
+    enter(&watch);
+    status = follow(&watch);
+    screen_leave(&watch.screen);
+    survey_views_free(watch.views, watch.count);
+    return status;
+}

@@ -1,0 +1,329 @@
+#include "list/survey.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "ensemble/lockname.h"
+#include "list/survey_state.h"
+#include "lock/note.h"
+
+/* ---- asking ---- */
+
+static void ask(struct survey *survey, struct znode *znode, enum ask what)
+{
+    int tag = (int)(znode->slot * ASKS) + (int)what;
+
+    znode->again[what] = false;
+    znode->pending++;
+    survey->pending++;
+    switch (what) {
+    case ASK_LIST:
+        session_get_children(survey->session, tag, znode->path, survey->watch);
+        break;
+    case ASK_GET:
+        session_get(survey->session, tag, znode->path, survey->watch);
+        break;
+    default:
+        session_await(survey->session, tag, znode->path);
+    }
+}
+
+/* In this order: what the get shows of the lock is not older than the list. */
+static void ask_all(struct survey *survey, struct znode *znode)
+{
+    if (!survey_is_leaf(znode))
+        ask(survey, znode, ASK_LIST);
+    if (!znode->contender || znode->depth != SURVEY_NAMES)
+        ask(survey, znode, ASK_GET);
+}
+
+static void ask_again(struct survey *survey, struct znode *znode)
+{
+    for (int what = 0; what < ASKS; what++)
+        if (znode->again[what])
+            ask(survey, znode, (enum ask)what);
+}
+
+/* ---- answers ---- */
+
+static void forget(struct survey *survey, struct znode *znode)
+{
+    tree_set_children(survey, znode, NULL, 0, NULL);
+    znode->data_len = 0;
+    free(znode->told);
+    znode->told = NULL;
+}
+
+/* A place to begin with is waited for; the parents of others tell when they are made. */
+static void is_gone(struct survey *survey, struct znode *znode)
+{
+    forget(survey, znode);
+    if (!znode->parent && survey->watch == SESSION_SET_WATCH)
+        ask(survey, znode, ASK_AWAIT);
+}
+
+static bool take_list(struct survey *survey, struct znode *znode, const struct session_event *event)
+{
+    bool changed = znode->list_rc != event->rc;
+
+    znode->list_rc = event->rc;
+    if (event->rc == ZOK)
+        znode->stat = event->stat;
+    if (event->rc == ZOK)
+        return tree_set_children(survey, znode, event->children, event->children_len, ask_all) ||
+               changed;
+    if (event->rc == ZNONODE)
+        is_gone(survey, znode);
+    return changed;
+}
+
+static bool take_data(struct survey *survey, struct znode *znode, const struct session_event *event)
+{
+    size_t len = event->data_len;
+
+    znode->get_rc = event->rc;
+    if (event->rc == ZNONODE && znode->is_note)
+        is_gone(survey, znode);
+    else if (event->rc == ZNONODE)
+        forget(survey, znode);
+    if (event->rc != ZOK)
+        return true;
+    znode->stat = event->stat;
+    znode->data_len = len;
+    memcpy(znode->data, event->data, len < sizeof(znode->data) ? len : sizeof(znode->data));
+    if (znode->contender) {
+        if (!znode->told)
+            znode->told = xcalloc(1, sizeof(*znode->told));
+        contender_decode(event->data, len, znode->told);
+    }
+    return true;
+}
+
+static bool take_reply(struct survey *survey, const struct session_event *event)
+{
+    size_t slot = event->tag < 0 ? SIZE_MAX : (size_t)event->tag / ASKS;
+    enum ask what = (enum ask)(event->tag % ASKS);
+    struct znode *znode = slot < survey->slots_len ? survey->slots[slot] : NULL;
+    bool changed = false;
+
+    if (!znode || !znode->pending)
+        return false;
+    znode->pending--;
+    survey->pending--;
+    if (znode->dropped) {
+        tree_free_dropped(survey, znode);
+        return true; /* it may have been the last one that was waited for */
+    }
+    if (session_rc_unknown(event->rc)) {
+        znode->again[what] = true;
+        if (session_connected(survey->session))
+            ask_again(survey, znode);
+    } else if (what == ASK_LIST) {
+        changed = take_list(survey, znode, event);
+    } else if (what == ASK_GET) {
+        changed = take_data(survey, znode, event);
+    } else if (event->rc == ZOK) {
+        ask_all(survey, znode); /* it was made before it could be waited for */
+    }
+    return changed;
+}
+
+static void take_watch(struct survey *survey, const struct session_event *event)
+{
+    for (size_t i = 0; i < survey->roots_len; i++) {
+        struct znode *znode = tree_find(survey->roots[i], event->path);
+
+        if (!znode)
+            continue;
+        if (event->watch_type == ZOO_CHILD_EVENT)
+            ask(survey, znode, ASK_LIST);
+        else if (event->watch_type == ZOO_CHANGED_EVENT)
+            ask(survey, znode, ASK_GET);
+        else
+            ask_all(survey, znode); /* made, or deleted and maybe made again */
+    }
+}
+
+/* ---- the session ---- */
+
+/* Watches went with it, and whatever was asked is not answered any more. */
+static void start_over(struct survey *survey)
+{
+    session_reopen(survey->session);
+    survey->pending = 0;
+    for (size_t i = 0; i < survey->slots_len; i++) {
+        struct znode *znode = survey->slots[i];
+
+        if (!znode)
+            continue;
+        znode->pending = 0;
+        memset(znode->again, 0, sizeof(znode->again));
+        if (znode->dropped)
+            tree_free_dropped(survey, znode);
+        else
+            ask_all(survey, znode);
+    }
+}
+
+static void go_on(struct survey *survey)
+{
+    for (size_t i = 0; i < survey->slots_len; i++)
+        if (survey->slots[i])
+            ask_again(survey, survey->slots[i]);
+}
+
+bool survey_handle(struct survey *survey, const struct session_event *event)
+{
+    switch (event->type) {
+    case SESSION_CONNECTED:
+        go_on(survey);
+        break;
+    case SESSION_DISCONNECTED:
+        break;
+    case SESSION_EXPIRED:
+        start_over(survey);
+        break;
+    case SESSION_WATCH:
+        take_watch(survey, event);
+        break;
+    case SESSION_REPLY:
+        return take_reply(survey, event);
+    }
+    return false;
+}
+
+bool survey_complete(const struct survey *survey)
+{
+    if (survey->pending)
+        return false;
+    for (size_t i = 0; i < survey->slots_len; i++)
+        for (int what = 0; survey->slots[i] && what < ASKS; what++)
+            if (survey->slots[i]->again[what])
+                return false;
+    return true;
+}
+
+/* ---- begin and end ---- */
+
+struct survey *survey_new(struct session *session, enum session_watch watch)
+{
+    struct survey *survey = xcalloc(1, sizeof(*survey));
+
+    survey->session = session;
+    survey->watch = watch;
+    return survey;
+}
+
+static void add_root(struct survey *survey, const char *path, enum survey_depth depth,
+                     enum survey_role role)
+{
+    size_t len = survey->roots_len++;
+
+    survey->roots = xreallocarray(survey->roots, len + 1, sizeof(void *));
+    survey->roles = xreallocarray(survey->roles, len + 1, sizeof(survey->roles[0]));
+    survey->roots[len] = tree_new(survey, NULL, path, depth);
+    survey->roles[len] = role;
+    ask_all(survey, survey->roots[len]);
+}
+
+void survey_add(struct survey *survey, const char *path, enum survey_depth depth, bool by_name)
+{
+    char *above = lockname_above(path);
+    char *note = note_path(path);
+
+    add_root(survey, path, depth, by_name ? ROLE_ASKED : ROLE_PLACE);
+    if (by_name && depth != SURVEY_NAMES)
+        add_root(survey, note, SURVEY_LOCK, ROLE_BESIDE);
+    if (by_name && above[1] && recipe_is_semaphore_part(strrchr(path, '/') + 1))
+        add_root(survey, above, SURVEY_LOCK, ROLE_BESIDE);
+    free(above);
+    free(note);
+}
+
+void survey_free(struct survey *survey)
+{
+    if (!survey)
+        return;
+    for (size_t i = 0; i < survey->slots_len; i++)
+        if (survey->slots[i])
+            survey->slots[i]->pending = 0;
+    for (size_t i = 0; i < survey->roots_len; i++)
+        tree_drop(survey, survey->roots[i]);
+    for (size_t i = 0; i < survey->slots_len; i++)
+        if (survey->slots[i])
+            tree_free_dropped(survey, survey->slots[i]);
+    free(survey->roots);
+    free(survey->roles);
+    free(survey->slots);
+    free(survey);
+}
+
+/* A part of a semaphore is no lock: returns 0, or the exit status after a message. */
+static int refuse_parts(const struct survey *survey)
+{
+    for (size_t i = 0; i < survey->roots_len; i++) {
+        const struct znode *semaphore = survey_semaphore_around(survey, i);
+
+        if (semaphore) {
+            const char *before = log_set_lock(survey->roots[i]->path);
+
+            log_error("%s is a part of the semaphore %s; give that one as LOCK",
+                      survey->roots[i]->path, semaphore->path);
+            log_set_lock(before);
+            return EXITCODE_USAGE;
+        }
+    }
+    return 0;
+}
+
+int survey_read(struct survey *survey, struct admin *admin)
+{
+    int64_t patience = admin->options->connect_timeout;
+    int64_t deadline = clock_add(clock_now(), patience);
+
+    while (!survey_complete(survey)) {
+        struct session_event event;
+
+        switch (admin_next(admin, deadline, &event)) {
+        case ADMIN_EVENT:
+            survey_handle(survey, &event);
+            /* The limit is on silence: what there is to read may be much. */
+            if (event.type == SESSION_REPLY && !session_rc_unknown(event.rc))
+                deadline = clock_add(clock_now(), patience);
+            break;
+        case ADMIN_TIMEOUT:
+            return admin_silent(admin);
+        case ADMIN_ENDED:
+            return admin_ended(admin);
+        default:
+            break;
+        }
+    }
+    if (survey->cut)
+        log_warning("only a part is read: there are more than %d znodes, or paths of more than %d "
+                    "bytes; name the LOCK",
+                    SURVEY_MAX, LOCKNAME_MAX);
+    return refuse_parts(survey);
+}
+
+int survey_lock(struct admin *admin, const char *path, struct view *view)
+{
+    struct survey *survey = survey_new(admin->session, SESSION_NO_WATCH);
+    struct view *views;
+    size_t count;
+    int status;
+
+    survey_add(survey, path, SURVEY_LOCK, true);
+    status = survey_read(survey, admin);
+    if (status == 0) {
+        views = survey_views(survey, &count);
+        *view = views[0];
+        free(views);
+    }
+    survey_free(survey);
+    return status;
+}

@@ -1,0 +1,287 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "list/survey_state.h"
+#include "lock/note.h"
+
+/* Views as they are gathered. */
+struct gathering {
+    const struct survey *survey;
+    struct view *views;
+    size_t len;
+    size_t size;
+};
+
+/* A kazoo Semaphore's children are no sequence. */
+static bool is_kazoo_permit(const struct znode *znode)
+{
+    return !znode->contender && znode->get_rc == ZOK && recipe_may_be_kazoo_permit(znode->name) &&
+           recipe_is_ephemeral(znode->stat.ephemeralOwner);
+}
+
+static bool is_there(const struct znode *child)
+{
+    if (!child->contender)
+        return is_kazoo_permit(child);
+    return child->get_rc != ZNONODE || child->pending || child->depth == SURVEY_NAMES;
+}
+
+static void source_of(const struct znode *znode, struct view_source *source)
+{
+    *source = (struct view_source){
+        .data = znode->data,
+        .data_len = znode->data_len,
+        .census = {.version = znode->stat.version,
+                   .cversion = znode->stat.cversion,
+                   .children = znode->stat.numChildren},
+        .pzxid = znode->stat.pzxid,
+        .contenders = xcalloc(znode->len + 1, sizeof(source->contenders[0])),
+    };
+    for (size_t i = 0; i < znode->len; i++) {
+        const struct znode *child = znode->children[i];
+        struct view_contender *contender = &source->contenders[source->len];
+
+        if (!is_there(child))
+            continue;
+        *contender = (struct view_contender){.path = xstrdup(child->path)};
+        contender->rc = child->get_rc;
+        if (child->told)
+            contender->told = *child->told;
+        else
+            contender->pending = child->contender && child->pending;
+        if (child->told || !child->contender) {
+            contender->read = true;
+            contender->session = child->stat.ephemeralOwner;
+            contender->czxid = child->stat.czxid;
+            contender->ctime_ms = child->stat.ctime;
+            contender->mtime_ms = child->stat.mtime;
+        }
+        source->len++;
+    }
+}
+
+static bool has_contenders(const struct znode *znode)
+{
+    for (size_t i = 0; i < znode->len; i++)
+        if (znode->children[i]->contender)
+            return true;
+    return false;
+}
+
+static bool has_kazoo_permits(const struct znode *znode)
+{
+    for (size_t i = 0; i < znode->len; i++)
+        if (is_kazoo_permit(znode->children[i]))
+            return true;
+    return false;
+}
+
+/*
+ * The leases of a semaphore, or NULL where there is none.  Somebody may have locks that are called
+ * like the parts of one, or use a kazoo Semaphore there.
+ */
+static const struct znode *leases_of(const struct znode *znode, bool is_kazoo_semaphore)
+{
+    const struct znode *leases = tree_child(znode, RECIPE_SEMAPHORE_LEASES);
+    struct record record;
+
+    if (!leases || has_contenders(znode) || is_kazoo_semaphore)
+        return NULL;
+    if (record_decode(leases->data, leases->data_len, &record))
+        return record.permits ? leases : NULL;
+    return tree_child(znode, RECIPE_SEMAPHORE_LOCKS) ? leases : NULL;
+}
+
+/*
+ * Where permits are taken has no record, and who takes one tells so: this tells the parts of a
+ * semaphore that is being made from a lock of that name.  What is not read yet may be one.
+ */
+static bool is_unfinished_part(const struct znode *znode)
+{
+    struct record record;
+
+    if (!recipe_is_semaphore_part(znode->name) || znode->list_rc != ZOK)
+        return false;
+    if (znode->get_rc == ZNONODE)
+        return true;
+    if (znode->data_len > 0)
+        return record_decode(znode->data, znode->data_len, &record) && record.permits;
+    for (size_t i = 0; i < znode->len; i++) {
+        const struct contender *told = znode->children[i]->told;
+
+        if (told && told->terms.kind != CONTENDER_PERMIT)
+            return false;
+    }
+    return has_contenders(znode);
+}
+
+const struct znode *survey_semaphore_around(const struct survey *survey, size_t root)
+{
+    const char *path = survey->roots[root]->path;
+    size_t len = (size_t)(survey->roots[root]->name - 1 - path);
+
+    if (survey->roles[root] != ROLE_ASKED || !recipe_is_semaphore_part(path + len + 1))
+        return NULL;
+    for (size_t i = 0; i < survey->roots_len; i++) {
+        const struct znode *above = survey->roots[i];
+
+        if (survey->roles[i] == ROLE_BESIDE && strncmp(above->path, path, len) == 0 &&
+            !above->path[len] && leases_of(above, has_kazoo_permits(above)))
+            return above;
+    }
+    return NULL;
+}
+
+static struct view *new_view(struct gathering *gathering)
+{
+    if (gathering->len == gathering->size) {
+        gathering->size = 2 * gathering->size + 16;
+        gathering->views =
+            xreallocarray(gathering->views, gathering->size, sizeof(gathering->views[0]));
+    }
+    return &gathering->views[gathering->len++];
+}
+
+/* The note of --once-per for the lock there, or NULL: a child beside it, or a root of its own. */
+static const struct znode *note_of(const struct survey *survey, const struct znode *znode)
+{
+    char *path = note_path(znode->path);
+    const struct znode *note = NULL;
+
+    if (znode->parent)
+        note = tree_child(znode->parent, strrchr(path, '/') + 1);
+    for (size_t i = 0; i < survey->roots_len && !znode->parent && !note; i++)
+        if (strcmp(survey->roots[i]->path, path) == 0)
+            note = survey->roots[i];
+    free(path);
+    return note;
+}
+
+static int64_t success_of(const struct survey *survey, const struct znode *znode)
+{
+    const struct znode *note = note_of(survey, znode);
+    int64_t began = NOTE_NEVER;
+
+    if (note && note->get_rc == ZOK)
+        note_decode(note->data, note->data_len, &began);
+    return began;
+}
+
+/* Why it could not be read, ZOK if it was; that it is not there is no fault. */
+static int fault_of(const struct znode *znode)
+{
+    if (znode->list_rc != ZOK)
+        return znode->list_rc == ZNONODE ? ZOK : znode->list_rc;
+    return znode->get_rc == ZNONODE ? ZOK : znode->get_rc;
+}
+
+/* Without a lock: of a place that is not there, or of which a part could not be read, or NULL. */
+static void add_bare(struct gathering *gathering, const struct znode *znode,
+                     const struct znode *unread)
+{
+    *new_view(gathering) = (struct view){.path = xstrdup(znode->path),
+                                         .exists = znode->list_rc != ZNONODE,
+                                         .success_ms = success_of(gathering->survey, znode),
+                                         .unread = unread ? xstrdup(unread->path) : NULL,
+                                         .unread_rc = unread ? fault_of(unread) : ZOK};
+}
+
+/* Returns false if there is no more to be known of it. */
+static bool add_lock(struct gathering *gathering, const struct znode *znode,
+                     const struct znode *leases)
+{
+    const struct znode *queue = leases ? tree_child(znode, RECIPE_SEMAPHORE_LOCKS) : NULL;
+    struct view_source source;
+    struct view_source queue_source = {0};
+    const struct znode *unread = NULL;
+    struct view *view;
+
+    if (fault_of(znode))
+        unread = znode;
+    else if (leases && fault_of(leases))
+        unread = leases;
+    else if (queue && fault_of(queue))
+        unread = queue;
+    if (unread) {
+        add_bare(gathering, znode, unread);
+        return false;
+    }
+    source_of(leases ? leases : znode, &source);
+    if (queue)
+        source_of(queue, &queue_source);
+    view = new_view(gathering);
+    view_make(view, znode->path, &source, leases ? &queue_source : NULL);
+    view->success_ms = success_of(gathering->survey, znode);
+    if (!view->is_lock) {
+        view_release(view);
+        gathering->len--;
+    }
+    return true;
+}
+
+/* A part of a semaphore is no lock, but there may be some below it. */
+static void gather(struct gathering *gathering, const struct znode *znode, bool is_part)
+{
+    bool is_kazoo_semaphore = has_kazoo_permits(znode);
+    const struct znode *leases = leases_of(znode, is_kazoo_semaphore);
+
+    if (!is_part && !add_lock(gathering, znode, leases))
+        return;
+    for (size_t i = 0; znode->depth != SURVEY_LOCK && i < znode->len; i++) {
+        const struct znode *child = znode->children[i];
+        /* Of what is shown as kazoo's, because it is used as that, the unused parts as well. */
+        bool is_child_part = is_unfinished_part(child) ||
+                             (recipe_is_semaphore_part(child->name) &&
+                              (leases || (is_kazoo_semaphore && !has_contenders(child))));
+
+        if (!survey_is_leaf(child))
+            gather(gathering, child, is_child_part);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const struct view *)a)->path, ((const struct view *)b)->path);
+}
+
+/* Places may lie within each other. */
+static size_t drop_doubles(struct view *views, size_t len)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (kept && strcmp(views[kept - 1].path, views[i].path) == 0)
+            view_release(&views[i]);
+        else
+            views[kept++] = views[i];
+    }
+    return kept;
+}
+
+struct view *survey_views(const struct survey *survey, size_t *count)
+{
+    struct gathering gathering = {.survey = survey};
+
+    for (size_t i = 0; i < survey->roots_len; i++) {
+        size_t before = gathering.len;
+
+        if (survey->roles[i] == ROLE_BESIDE)
+            continue;
+        if (!survey_semaphore_around(survey, i))
+            gather(&gathering, survey->roots[i], is_unfinished_part(survey->roots[i]));
+        if (survey->roles[i] == ROLE_ASKED && gathering.len == before)
+            add_bare(&gathering, survey->roots[i], NULL);
+    }
+    if (gathering.len)
+        qsort(gathering.views, gathering.len, sizeof(gathering.views[0]), compare);
+    *count = drop_doubles(gathering.views, gathering.len);
+    return gathering.views;
+}
+
+void survey_views_free(struct view *views, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        view_release(&views[i]);
+    free(views);
+}

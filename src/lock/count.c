@@ -1,0 +1,254 @@
+#include "lock/lock_state.h"
+
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/lease.h"
+#include "base/log.h"
+
+/*
+ * A proof that was long under way leaves too little of the lease for a command to start with; the
+ * process may have been stopped meanwhile.
+ */
+static void hold(struct lock *lock)
+{
+    if (lease_is_fresh(lock_lease(lock), lock->proof_sent, clock_now()))
+        lock_enter_held(lock);
+    else
+        step_prove(lock);
+}
+
+/* ---- what is known ---- */
+
+static enum recipe_kind kind_of(const struct lock *lock)
+{
+    if (lock->terms.permits)
+        return RECIPE_PERMIT;
+    return lock->terms.kind == NAMING_READER ? RECIPE_READER : RECIPE_EXCLUSIVE;
+}
+
+static enum recipe_record record_of(const struct lock *lock)
+{
+    if (lock->record_state == RECORD_NEEDLESS)
+        return RECIPE_UNCOUNTED;
+    if (lock->counting == COUNTING_WRONG)
+        return RECIPE_WRONG;
+    if (lock->record_state == RECORD_OURS)
+        return lock_counts(lock) ? RECIPE_COUNTED : RECIPE_UNCOUNTED;
+    return lock->counting == COUNTING_FORBIDDEN ? RECIPE_FORBIDDEN : RECIPE_NO_RECORD;
+}
+
+static struct recipe_decision decide(const struct lock *lock)
+{
+    const struct recipe_facts facts = {
+        .kind = kind_of(lock),
+        .record = record_of(lock),
+        .base = lock->record.base,
+        .careful = lock->terms.delay != 0,
+        .settled = lock->settled,
+        .census = lock->census,
+        .settling = lock->settling,
+        .waited_for = lock->waited_for,
+        .vanished_above = lock->above.vanished,
+        .taken = lock_permits_taken(lock),
+        .permits = (size_t)lock->terms.permits,
+    };
+
+    return recipe_decide(&facts);
+}
+
+/* ---- what follows ---- */
+
+/* How long those who vanished may still run a command. */
+static int64_t settling_delay(const struct lock *lock)
+{
+    int64_t delay = lock_lease(lock);
+
+    /* Whoever held the lock above without a record did so by the default. */
+    if (lock->above.vanished > 0 && delay < LEASE_DEFAULT)
+        delay = LEASE_DEFAULT;
+    /* More if that was asked for, and never less. */
+    return lock->terms.delay > delay ? lock->terms.delay : delay;
+}
+
+static void settle(struct lock *lock)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    int64_t delay = settling_delay(lock);
+    bool counted = record_of(lock) == RECIPE_COUNTED;
+
+    lock->step = STEP_NONE;
+    lock->phase = LOCK_SETTLING;
+    lock->settled = false;
+    lock->settled_at = lock->received + delay;
+    lock->settling = lock->census;
+    lock->waited_for = counted ? recipe_vanished(lock->census, lock->record.base) : 0;
+    step_tell_settling(lock, delay);
+    if (lock->above.vanished > 0)
+        log_info("%s: a holder may have vanished from a lock that stood there; its command may run "
+                 "for %s more",
+                 lock->above_path, clock_format(lock->settled_at - clock_now(), span));
+    else
+        log_info("%s: %s; its command may run for %s more", lock->path,
+                 counted ? "a contender vanished" : "earlier holders are not known",
+                 clock_format(lock->settled_at - clock_now(), span));
+}
+
+bool count_plausible(const struct lock *lock)
+{
+    return lock->record_state != RECORD_OURS ||
+           recipe_plausible(recipe_vanished(lock->census, lock->record.base));
+}
+
+void count_distrust(struct lock *lock)
+{
+    log_warning("the departure count of %s cannot be right: has somebody written to it? The next "
+                "holder sets it right, after a wait of %" PRId64 " s",
+                lock->path, lock->record.lease_ms / 1000);
+    lock->counting = COUNTING_WRONG;
+}
+
+/* Whether the lease that was asked for is one that the others cannot know of. */
+static bool wants_longer_lease(const struct lock *lock)
+{
+    return lock->record_state == RECORD_NONE && lock->terms.lease > LEASE_DEFAULT;
+}
+
+static void leave_because_lease(struct lock *lock)
+{
+    char own[CLOCK_FORMAT_SIZE];
+    char common[CLOCK_FORMAT_SIZE];
+
+    leave_because(lock, EXITCODE_CONFIG,
+                  "%s has no record of its lease and its ACL does not let this client write one, "
+                  "so the lease is %s for all; leave out --lease %s, or take the lock once as a "
+                  "user who may write to that znode",
+                  lock->path, clock_format(LEASE_DEFAULT, common),
+                  clock_format(lock->terms.lease, own));
+}
+
+void count_consider(struct lock *lock)
+{
+    const struct recipe_decision decision = decide(lock);
+
+    switch (decision.verdict) {
+    case RECIPE_HOLD:
+        hold(lock);
+        break;
+    case RECIPE_SETTLE:
+        if (wants_longer_lease(lock) && lock->counting == COUNTING_UNTRIED)
+            step_ask_write(lock); /* rather than refuse after the wait */
+        else
+            settle(lock);
+        break;
+    case RECIPE_SQUARE:
+        step_square(lock, decision.count);
+        lock->waited_for -= lock->squaring; /* also if the answer is lost: it may have been done */
+        break;
+    case RECIPE_SQUARE_ABOVE:
+        step_square_above(lock);
+        break;
+    case RECIPE_ADOPT:
+        step_adopt(lock, decision.count);
+        break;
+    case RECIPE_HOLD_BLIND:
+        if (wants_longer_lease(lock))
+            leave_because_lease(lock);
+        else
+            hold(lock);
+        break;
+    case RECIPE_DISTRUST:
+        count_distrust(lock);
+        count_consider(lock);
+        break;
+    }
+}
+
+/* ---- what was written ---- */
+
+/*
+ * The transaction wrote to the own znode, so it is a proof; but not by a name without the GUID,
+ * which may be that of another's znode.
+ */
+static void written(struct lock *lock, bool enough)
+{
+    if (enough && lock_knows_own(lock))
+        hold(lock);
+    else
+        step_prove(lock);
+}
+
+/* Of a lock that changed meanwhile everything is read again. */
+static void not_written(struct lock *lock, int rc)
+{
+    if (rc == ZNOAUTH)
+        lock_count_no_more(lock);
+    else if (rc != ZBADVERSION && rc != ZNONODE) {
+        leave_because_rc(lock, rc, "write to", lock->path);
+        return;
+    }
+    step_prove(lock);
+}
+
+void count_squared(struct lock *lock)
+{
+    int rc = lock->rc[TAG_MULTI];
+    bool all = lock->squaring == recipe_vanished(lock->census, lock->record.base);
+
+    if (rc != ZOK) {
+        lock->waited_for += lock->squaring;
+        not_written(lock, rc);
+        return;
+    }
+    lock->counting = COUNTING_PERMITTED;
+    lock->census.version = (int32_t)((uint32_t)lock->census.version + lock->squaring);
+    lock->version++;
+    written(lock, all);
+}
+
+/* Nothing depends on it but how long the next one waits. */
+void count_squared_above(struct lock *lock)
+{
+    int rc = lock->rc[TAG_MULTI];
+
+    if (rc == ZOK)
+        lock->version++;
+    else if (rc == ZNOAUTH)
+        log_warning("not permitted to write to %s, so a departure there cannot be counted, and "
+                    "every permit waits %" PRId64 " s for it",
+                    lock->above_path, LEASE_DEFAULT / CLOCK_S);
+    if (rc == ZOK && lock->squaring > 0) {
+        lock->above.vanished -= lock->squaring;
+        lock->above.version = (int32_t)((uint32_t)lock->above.version + lock->squaring);
+    } else {
+        lock->above.vanished = 0; /* it was waited for */
+    }
+    step_prove(lock);
+}
+
+void count_adopted(struct lock *lock)
+{
+    int rc = lock->rc[TAG_MULTI];
+
+    if (rc != ZOK) {
+        not_written(lock, rc);
+        return;
+    }
+    lock->counting = COUNTING_PERMITTED;
+    lock->record_state = RECORD_OURS;
+    lock->record = lock->adopting;
+    lock->census.version = (int32_t)((uint32_t)lock->census.version + 1);
+    lock->version++;
+    /* Those that left during the wait may be too many beside a permit. */
+    written(lock, !lock->terms.permits);
+}
+
+void count_write_asked(struct lock *lock)
+{
+    if (lock->rc[TAG_MULTI] == ZNOAUTH) {
+        leave_because_lease(lock);
+        return;
+    }
+    lock->counting = COUNTING_PERMITTED;
+    count_consider(lock);
+}

@@ -1,0 +1,183 @@
+#include "lock/lock_state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "ensemble/fault.h"
+
+void leave_done(struct lock *lock)
+{
+    bool again = lock->sweeping && lock->node;
+
+    lock_forget_place(lock);
+    if (again) {
+        step_sweep(lock);
+        return;
+    }
+    lock->step = STEP_NONE;
+    lock->phase = LOCK_LEFT;
+}
+
+/* It may be the own znode, made by a create whose answer was lost. */
+static void claim_unfair(struct lock *lock)
+{
+    xreplace(&lock->node, xasprintf("%s/%s", lock->path, RECIPE_UNFAIR_NAME));
+    step_claim(lock);
+}
+
+/* Whoever has come meanwhile keeps it. */
+static void leave_undoing(struct lock *lock)
+{
+    lock->undo = false;
+    step_remove(lock);
+}
+
+/* Waits for the flight under way; its landing comes back here. */
+void leave_begin(struct lock *lock)
+{
+    if (lock->phase == LOCK_LEFT || lock->phase == LOCK_LOST)
+        return;
+    lock->phase = LOCK_LEAVING;
+    if (lock->pending || lock->retry || lock->step == STEP_LEAVE)
+        return;
+    if (!lock->node && lock->rc[TAG_CREATE] == ZNODEEXISTS && lock->step == STEP_JOIN)
+        claim_unfair(lock);
+    else if (!lock->node)
+        leave_done(lock);
+    else if (lock->undo)
+        leave_undoing(lock);
+    else if (!lock_knows_own(lock))
+        step_claim(lock); /* the name may be another's by now */
+    else if (lock->record_state == RECORD_UNKNOWN || lock->record_state == RECORD_NONE)
+        step_read_version(lock);
+    else
+        step_leave(lock);
+}
+
+/* Ends the attempt: gives back what there is, and says why. */
+void leave_because(struct lock *lock, enum exitcode code, const char *format, ...)
+{
+    va_list args;
+
+    if (!lock->failure) {
+        lock->failure = code;
+        va_start(args, format);
+        if (vasprintf(&lock->failure_text, format, args) < 0)
+            lock->failure_text = NULL;
+        va_end(args);
+    }
+    lock->leaving = true;
+    leave_begin(lock);
+}
+
+/* For an answer that no step knows what to do with. */
+void leave_because_rc(struct lock *lock, int rc, const char *what, const char *path)
+{
+    char *sentence = fault_sentence(rc, what, path);
+
+    leave_because(lock, fault_status(rc), "%s", sentence);
+    free(sentence);
+}
+
+/* Nothing was done, and it is held as before. */
+static void back_to_held(struct lock *lock)
+{
+    lock->remove_tries = 0;
+    lock->leaving = false;
+    lock->step = STEP_NONE;
+    lock->phase = LOCK_HELD;
+}
+
+void leave_removed(struct lock *lock)
+{
+    int rc = lock->rc[TAG_MULTI];
+    int part = lock->failed_op;
+    const struct lock_znode *other = part > 1 ? &lock->others[part - 2] : NULL;
+    const char *path = other ? other->path : part == 1 ? lock->path : lock->node;
+
+    /* Of several tries, one whose answer was lost may have done it. */
+    if (rc == ZOK || (rc == ZNONODE && part == 0 && lock->remove_tries > 1)) {
+        leave_done(lock);
+        return;
+    }
+    if (rc == ZBADVERSION && part > 1) {
+        back_to_held(lock);
+        return;
+    }
+    lock->step = STEP_NONE;
+    if (rc == ZNOTEMPTY || rc == ZBADVERSION)
+        leave_because(lock, EXITCODE_BUSY, "%s is not removed: somebody has just come", path);
+    else if (rc == ZNONODE)
+        leave_because(lock, EXITCODE_BUSY, "not removed: somebody has just deleted %s", path);
+    else
+        leave_because_rc(lock, rc, other && other->record ? "write to" : "delete", path);
+}
+
+void leave_uncertain(struct lock *lock)
+{
+    lock_forget_place(lock);
+    lock->step = STEP_NONE;
+    leave_because(lock, EXITCODE_UNREACHABLE,
+                  "the session expired: it is not known whether %s has been removed", lock->path);
+}
+
+void leave_swept(struct lock *lock)
+{
+    if (!lock->node || lock->rc[TAG_CHILDREN] != ZOK || lock->rc[TAG_PARENT] != ZOK)
+        leave_done(lock); /* there is nothing, or no way to it */
+    else
+        step_leave(lock);
+}
+
+void leave_claimed(struct lock *lock)
+{
+    if (lock->rc[TAG_OWN] != ZOK || lock->rc[TAG_PARENT] != ZOK || !lock_owns(lock))
+        leave_done(lock);
+    else
+        step_leave(lock);
+}
+
+/* It may have been carried out, and the name taken by another. */
+void leave_again(struct lock *lock)
+{
+    if (lock_knows_own(lock))
+        step_read_version(lock);
+    else
+        step_claim(lock);
+}
+
+/* Where there is no record nobody relies on the count, but a semaphore that might be made there. */
+void leave_uncounted(struct lock *lock)
+{
+    if (lock->record_state == RECORD_OURS)
+        lock_count_no_more(lock);
+    else
+        lock->counting = COUNTING_FORBIDDEN;
+}
+
+void leave_answered(struct lock *lock)
+{
+    bool counted = lock_counts(lock);
+    bool to_count = counted && lock->failed_op == 0; /* not to delete the znode */
+    int rc = counted ? lock->rc[TAG_MULTI] : lock->rc[TAG_DELETE];
+
+    if (rc == ZOK || rc == ZNONODE) {
+        leave_done(lock);
+    } else if (rc == ZBADVERSION) {
+        leave_again(lock);
+    } else if (rc == ZNOAUTH && to_count) {
+        leave_uncounted(lock);
+        leave_again(lock);
+    } else {
+        char *sentence = fault_sentence(rc, to_count ? "write to" : "delete",
+                                        to_count ? lock->path : lock->node);
+
+        log_warning("%s; it goes with the session", sentence);
+        free(sentence);
+        lock->sweeping = false; /* it would be found and refused for ever */
+        leave_done(lock);
+    }
+}

@@ -1,0 +1,384 @@
+/*
+ * The lock protocol.
+ *
+ * A step is a flight of requests, sent together and answered in order; when the last answer is in,
+ * flight_landed() decides the next step.
+ *
+ *   MAKE_PARENTS -> JOIN              the lock's znode is made, then the own one in it
+ *   JOIN  -> HELD                     alone, nobody vanished: one round trip  [count_consider]
+ *         -> LIST -> HELD             first, nobody vanished
+ *                 -> WATCH -> idle    others are ahead; waits for the predecessor  [queue_up]
+ *   idle  -> VERIFY -> WATCH | LIST  it has been there for long: a write asks  [queue_tick]
+ *   idle  -> PROVE                    it went and only it was ahead  [predecessor_gone]
+ *         -> LIST -> PROVE | WATCH    it went and more may be ahead
+ *   PROVE -> HELD                     nobody vanished  [count_consider]
+ *         -> LIST -> PROVE            somebody has written to the own znode  [queue_proven]
+ *         -> SETTLING -> PROVE        somebody did: the lease is waited out, once  [lock_tick]
+ *         -> SQUARE -> HELD           then the vanished are counted out
+ *         -> ADOPT  -> HELD           the same for a lock that has no record: one is written first
+ *                   -> HELD           or may not be: then all have the default lease
+ *   HELD  -> LOST                     own znode or session gone  [held_lose]
+ *   any   -> LEAVE -> LEFT            counted out in one transaction  [leave_begin]
+ *   HELD  -> REMOVE -> LEFT           the lock goes with it, if nobody else is there  [lock_remove]
+ *                   -> LEAVE -> LEFT  somebody is
+ *                   -> HELD           what was to go along has changed
+ *   SWEEP -> LEAVE -> SWEEP ... LEFT  for a process that died: until nothing is found
+ *
+ * If contact is lost before all answers are in, the outcome of the flight is unknown.  Once there
+ * is contact again, the step is taken again [retry], and JOIN goes on as FIND: the znode may
+ * exist.  An expired session takes a waiter back to JOIN and a holder to LOST.
+ *
+ * What holds:
+ *   - Being first is stable: no lower sequence number can appear.
+ *   - HELD needs a committed write that names the own znode (create, set or multi with check) sent
+ *     after the lock came free, and a census read behind it in the same session.
+ *   - All holders of a lock have the same lease: nobody holds before a record with one stands in
+ *     the lock's znode, and where nobody may write one it is the default for all.
+ *   - Every znode made leaves counted in the parent's version, or its departure makes
+ *     recipe_vanished() grow, and the next holder waits.
+ *   - The GUID is new for each session, so a znode that carries it is this session's.
+ */
+#include "lock/lock.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "ensemble/lockname.h"
+#include "lock/contender.h"
+#include "lock/lock_state.h"
+
+/* For each step: what follows its answers, and what is done if they were lost. */
+static const struct {
+    void (*landed)(struct lock *lock);
+    void (*again)(struct lock *lock);
+} steps[] = {
+    [STEP_MAKE_PARENTS] = {queue_parents_made, step_make_parents},
+    [STEP_JOIN] = {queue_joined, queue_join_again},
+    [STEP_FIND] = {queue_found, queue_find_again},
+    [STEP_LIST] = {queue_listed, step_list},
+    [STEP_WATCH] = {queue_watching, step_watch},
+    [STEP_BACK_OFF] = {queue_backed_off, step_list},
+    [STEP_COUNT] = {permit_counted, step_count},
+    [STEP_VERIFY] = {queue_verified, queue_watch_again},
+    [STEP_PROVE] = {queue_proven, step_prove},
+    [STEP_SQUARE] = {count_squared, step_prove},
+    [STEP_SQUARE_ABOVE] = {count_squared_above, step_prove},
+    [STEP_ADOPT] = {count_adopted, step_prove},
+    [STEP_ASK_WRITE] = {count_write_asked, step_ask_write},
+    [STEP_READ_VERSION] = {step_leave, step_read_version},
+    [STEP_SWEEP] = {leave_swept, step_sweep},
+    [STEP_CLAIM] = {leave_claimed, step_claim},
+    [STEP_END] = {NULL, leave_done},
+    [STEP_LEAVE] = {leave_answered, leave_again},
+    [STEP_REMOVE] = {leave_removed, step_remove},
+};
+
+static void flight_landed(struct lock *lock)
+{
+    bool leaving_step = lock->step >= STEP_READ_VERSION;
+
+    if (!lock->leaving || leaving_step)
+        steps[lock->step].landed(lock);
+    else
+        leave_begin(lock); /* whatever the step was for no longer counts */
+}
+
+static void retry(struct lock *lock)
+{
+    lock->retry = false;
+    steps[lock->step].again(lock);
+}
+
+static void session_expired(struct lock *lock)
+{
+    lock->pending = 0;
+    lock->retry = false;
+    if (lock->phase == LOCK_HELD) {
+        held_lose(lock, xstrdup("the ensemble has ended the session"));
+    } else if (lock->step == STEP_REMOVE) {
+        leave_uncertain(lock);
+    } else if (lock->phase == LOCK_LEAVING) {
+        lock->sweeping = false;
+        leave_done(lock);
+    } else if (lock->phase != LOCK_LEFT && lock->phase != LOCK_LOST) {
+        log_warning("the session expired while waiting for %s; joining the queue again",
+                    lock->path);
+        lock_start_over(lock);
+    }
+}
+
+static void watch_fired(struct lock *lock, const struct session_event *event)
+{
+    bool idle = lock->phase == LOCK_WAITING && lock->step == STEP_NONE;
+    bool of_children = lock->terms.permits && strcmp(event->path, lock->path) == 0;
+
+    bool of_predecessor = lock->predecessor && strcmp(event->path, lock->predecessor) == 0;
+
+    if (idle && of_children)
+        step_count(lock);
+    else if (idle && of_predecessor)
+        queue_predecessor_changed(lock, event->watch_type);
+    else if (of_children || of_predecessor)
+        lock->changed_meanwhile = true;
+    else if (lock->phase == LOCK_HELD && strcmp(event->path, lock->node) == 0)
+        held_own_changed(lock, event->watch_type);
+}
+
+/* An answer of the flight. */
+static void answered(struct lock *lock, const struct session_event *event)
+{
+    if (session_rc_unknown(event->rc)) {
+        lock->unknown = true;
+        lock->other_session |= event->rc == ZSESSIONEXPIRED;
+    } else {
+        flight_note_answer(lock, event);
+    }
+    if (--lock->pending > 0)
+        return;
+    lock->received = clock_now();
+    if (!lock->unknown) {
+        flight_landed(lock);
+    } else {
+        lock->retry = true;
+        if (session_connected(lock->session))
+            retry(lock);
+    }
+}
+
+/* Of no further interest if it failed: what follows finds out why. */
+static void settling_told(struct lock *lock, const struct session_event *event)
+{
+    if (event->rc == ZOK && lock->node)
+        lock_note_own(lock, event);
+}
+
+static void take_reply(struct lock *lock, const struct session_event *event)
+{
+    struct session_event own = *event;
+
+    own.tag -= lock->tag_base;
+    if (own.tag < 0 || own.tag >= TAG_LIMIT)
+        return; /* another lock's */
+    if (own.tag == TAG_PROOF)
+        held_proof_answered(lock, &own);
+    else if (own.tag == TAG_PROOF_OWN)
+        held_proof_claimed(lock, &own);
+    else if (own.tag == TAG_OWN_WATCH)
+        held_own_watched(lock, &own);
+    else if (own.tag == TAG_SETTLING)
+        settling_told(lock, &own);
+    else if (lock->pending > 0)
+        answered(lock, &own);
+}
+
+void lock_handle(struct lock *lock, const struct session_event *event)
+{
+    switch (event->type) {
+    case SESSION_CONNECTED:
+        if (lock->retry)
+            retry(lock);
+        else if (lock->phase == LOCK_JOINING && lock->step == STEP_NONE)
+            step_join(lock);
+        else if (lock->phase == LOCK_HELD)
+            lock_prove(lock);
+        else if (lock->phase == LOCK_WAITING && lock->step == STEP_NONE)
+            queue_watch_again(lock); /* another server may lack what the last one had */
+        break;
+    case SESSION_DISCONNECTED:
+        /* What it does from here on is not seen, and the list was that server's. */
+        lock->predecessor_holds = false;
+        lock->place.predecessor_first = false;
+        break;
+    case SESSION_EXPIRED:
+        session_expired(lock);
+        break;
+    case SESSION_WATCH:
+        watch_fired(lock, event);
+        break;
+    case SESSION_REPLY:
+        take_reply(lock, event);
+        break;
+    }
+}
+
+int lock_first_tag(int index)
+{
+    return index * TAG_LIMIT;
+}
+
+static struct lock *create(struct session *session, int index, const char *path)
+{
+    struct lock *lock = xcalloc(1, sizeof(*lock));
+
+    lock->session = session;
+    lock->path = xstrdup(path);
+    lock->tag_base = lock_first_tag(index);
+    return lock;
+}
+
+/* Of a semaphore; nothing at the root is a part of one. */
+static char *outer_path(const char *semaphore)
+{
+    const char *last = strrchr(semaphore, '/');
+
+    return last > semaphore && strcmp(last + 1, RECIPE_SEMAPHORE_LOCKS) == 0
+               ? lockname_above(semaphore)
+               : NULL;
+}
+
+struct lock *lock_new(struct session *session, int index, const char *path,
+                      const struct lock_terms *terms)
+{
+    struct lock *lock = create(session, index, path);
+
+    lock->record.lease_ms = terms->lease / CLOCK_MS;
+    lock->terms = *terms;
+    if (terms->above != LOCK_ABOVE_ANY)
+        lock->above_path = lockname_above(path);
+    if (terms->above == LOCK_ABOVE_NO_LOCK)
+        lock->outer_path = outer_path(lock->above_path);
+    lock_renew_guid(lock);
+    step_join(lock); /* sent with the handshake */
+    return lock;
+}
+
+struct lock *lock_resume(struct session *session, int index, const char *path, const char *guid,
+                         const char *node)
+{
+    struct lock *lock = create(session, index, path);
+
+    strncpy(lock->guid, guid, sizeof(lock->guid) - 1);
+    /* Of a name without the GUID it has to be found out again and again whose it is. */
+    lock->terms.kind = *guid ? NAMING_MUTEX : NAMING_UNFAIR;
+    if (*guid)
+        lock->step = STEP_SWEEP;
+    else if (*node)
+        lock->step = STEP_CLAIM;
+    else
+        lock->step = STEP_END; /* what there may be goes when the session is ended */
+    if (!*guid && *node)
+        lock->node = xstrdup(node);
+    lock->phase = LOCK_LEAVING;
+    lock->leaving = true;
+    lock->sweeping = *guid != '\0';
+    lock->retry = true; /* once there is contact */
+    return lock;
+}
+
+static int64_t tick_settling(struct lock *lock)
+{
+    if (lock->settled)
+        return CLOCK_NEVER;
+    if (clock_now() < lock->settled_at)
+        return lock->settled_at;
+    lock->settled = true;
+    step_prove(lock);
+    return CLOCK_NEVER;
+}
+
+int64_t lock_tick(struct lock *lock)
+{
+    switch (lock->phase) {
+    case LOCK_SETTLING:
+        return tick_settling(lock);
+    case LOCK_WAITING:
+        return queue_tick(lock);
+    case LOCK_HELD:
+        return held_tick(lock);
+    default:
+        return CLOCK_NEVER;
+    }
+}
+
+void lock_leave(struct lock *lock)
+{
+    if (lock->leaving)
+        return;
+    lock->leaving = true;
+    leave_begin(lock);
+}
+
+void lock_unmake(struct lock *lock)
+{
+    lock->undo = lock->made && lock->above_path;
+}
+
+void lock_remove(struct lock *lock, const struct lock_znode *others, size_t count)
+{
+    lock->others = others;
+    lock->others_len = count;
+    lock->leaving = true;
+    lock->phase = LOCK_LEAVING;
+    step_remove(lock);
+}
+
+enum lock_phase lock_phase(const struct lock *lock)
+{
+    return lock->phase;
+}
+
+enum exitcode lock_failure(const struct lock *lock, const char **message)
+{
+    *message = lock->failure_text;
+    return lock->failure;
+}
+
+size_t lock_ahead(const struct lock *lock)
+{
+    return lock->place.ahead;
+}
+
+int64_t lock_settled_at(const struct lock *lock)
+{
+    return lock->settled_at;
+}
+
+int64_t lock_ensemble_time(const struct lock *lock)
+{
+    return lock->ctime ? lock->ctime + (clock_now() - lock->created_at) / CLOCK_MS : 0;
+}
+
+int64_t lock_proven_at(const struct lock *lock)
+{
+    return lock->proven_at;
+}
+
+const char *lock_revoked(const struct lock *lock)
+{
+    return lock->revoked ? lock->revoked_by : NULL;
+}
+
+const char *lock_guid(const struct lock *lock)
+{
+    return lock_knows_own(lock) ? lock->guid : "";
+}
+
+const char *lock_path(const struct lock *lock)
+{
+    return lock->path;
+}
+
+const char *lock_node(const struct lock *lock)
+{
+    return lock->node;
+}
+
+int64_t lock_token(const struct lock *lock)
+{
+    return lock->czxid;
+}
+
+void lock_free(struct lock *lock)
+{
+    if (!lock)
+        return;
+    free(lock->path);
+    free(lock->above_path);
+    free(lock->outer_path);
+    free(lock->node);
+    free(lock->predecessor);
+    free(lock->failure_text);
+    free(lock);
+}

@@ -1,0 +1,407 @@
+#include "lock/lockset.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/lease.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+
+/* How long after the proofs of locks that were taken first are old still to ask for new ones. */
+#define REFRESH_AGAIN (300 * CLOCK_MS)
+
+struct lockset {
+    struct session *session;
+    const struct lockset_item *items; /* NULL: resumed */
+    size_t count;
+    struct lock **locks; /* up to current; NULL: not begun */
+    size_t current;
+    bool leaving;
+    bool starting_over; /* all are being given back, to be taken again */
+    bool refreshing;    /* proofs of locks that were taken long ago are under way */
+    int64_t refreshed_at;
+    bool complete; /* all were held at the same time: from now on a loss is final */
+};
+
+static void begin(struct lockset *set, size_t i)
+{
+    const struct lockset_item *item = &set->items[i];
+
+    set->current = i;
+    set->locks[i] = lock_new(set->session, (int)i, item->path, &item->terms);
+}
+
+struct lockset *lockset_new(struct session *session, const struct lockset_item *items, size_t count)
+{
+    struct lockset *set = xcalloc(1, sizeof(*set));
+
+    set->session = session;
+    set->items = items;
+    set->count = count;
+    set->locks = xcalloc(count, sizeof(struct lock *));
+    begin(set, 0);
+    return set;
+}
+
+/* Whether this lock is one of those that have to stay held. */
+static bool is_kept(const struct lockset *set, size_t i)
+{
+    return set->locks[i] && !(set->items && set->items[i].until_next && i < set->current);
+}
+
+/* The least that the locks that have to stay held say; CLOCK_NEVER: there is none yet. */
+static int64_t least(const struct lockset *set, int64_t (*of)(const struct lock *lock))
+{
+    int64_t found = CLOCK_NEVER;
+
+    for (size_t i = 0; i < set->count; i++)
+        if (set->locks[i] && !(set->items && set->items[i].until_next))
+            found = clock_earlier(found, of(set->locks[i]));
+    return found;
+}
+
+/* Proofs of those that were taken first may have become old while the others were waited for. */
+static bool is_fresh(const struct lockset *set)
+{
+    return lease_is_fresh(lockset_lease(set), lockset_proven_at(set), clock_now());
+}
+
+/* ---- going on from lock to lock ---- */
+
+/* What is to be given back when the next one is held is needed until then. */
+static bool is_needed(const struct lockset *set, size_t i)
+{
+    return is_kept(set, i) || lock_phase(set->locks[i + 1]) != LOCK_HELD;
+}
+
+/* A lock whose place is gone, though it is needed; NULL: none is. */
+static const struct lock *find_gone(const struct lockset *set)
+{
+    for (size_t i = 0; i <= set->current; i++) {
+        enum lock_phase phase = lock_phase(set->locks[i]);
+
+        if (phase == LOCK_OUT || (phase == LOCK_LOST && is_needed(set, i)))
+            return set->locks[i];
+    }
+    return NULL;
+}
+
+static bool is_over(const struct lock *lock)
+{
+    enum lock_phase phase = lock_phase(lock);
+
+    return phase == LOCK_LEFT || phase == LOCK_LOST || phase == LOCK_OUT;
+}
+
+static bool are_all_over(const struct lockset *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->locks[i] && !is_over(set->locks[i]))
+            return false;
+    return true;
+}
+
+static void leave_all(struct lockset *set)
+{
+    for (size_t i = set->count; i-- > 0;)
+        if (set->locks[i])
+            lock_leave(set->locks[i]);
+}
+
+/*
+ * Gives all places back first: those that went with the session would leave uncounted.  The ones
+ * behind the lock that is gone must not be kept, or two sets could wait for each other.
+ */
+static void start_over(struct lockset *set, const struct lock *gone)
+{
+    const char *why;
+
+    /* A waiting one tells of the end of the session by itself. */
+    if (lock_phase(set->locks[set->current]) != LOCK_OUT && lock_failure(gone, &why))
+        log_warning("lost %s before all locks were held: %s; starting over", lock_path(gone), why);
+    set->starting_over = true;
+    set->refreshing = false;
+    leave_all(set);
+}
+
+static void begin_again(struct lockset *set)
+{
+    set->starting_over = false;
+    for (size_t i = 0; i < set->count; i++) {
+        lock_free(set->locks[i]);
+        set->locks[i] = NULL;
+    }
+    session_reopen(set->session);
+    begin(set, 0);
+}
+
+static void tell_held(const struct lock *lock)
+{
+    log_debug("%s is held as %s", lock_path(lock), lock_node(lock));
+}
+
+static void advance(struct lockset *set)
+{
+    if (set->leaving || set->complete)
+        return;
+
+    const struct lock *gone = set->starting_over ? NULL : find_gone(set);
+
+    if (gone)
+        start_over(set, gone);
+    if (set->starting_over) {
+        if (are_all_over(set))
+            begin_again(set);
+        return;
+    }
+    while (lock_phase(set->locks[set->current]) == LOCK_HELD) {
+        size_t i = set->current;
+
+        if (i > 0 && set->items[i - 1].until_next)
+            lock_leave(set->locks[i - 1]);
+        if (i + 1 == set->count)
+            break;
+        tell_held(set->locks[i]);
+        begin(set, i + 1);
+    }
+    if (lock_phase(set->locks[set->current]) != LOCK_HELD)
+        return;
+    if (is_fresh(set)) {
+        set->refreshing = false;
+        set->complete = true;
+    } else if (!set->refreshing) {
+        set->refreshing = true;
+        set->refreshed_at = clock_now();
+        lockset_prove(set);
+    }
+}
+
+void lockset_handle(struct lockset *set, const struct session_event *event)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->locks[i])
+            lock_handle(set->locks[i], event);
+    if (event->type == SESSION_CONNECTED)
+        set->refreshing = false; /* it was not answered */
+    advance(set);
+}
+
+/* Proofs that were answered too late to be fresh are asked for again. */
+static int64_t refresh_tick(struct lockset *set)
+{
+    if (set->refreshing && clock_now() >= set->refreshed_at + REFRESH_AGAIN) {
+        set->refreshing = false;
+        advance(set);
+    }
+    return set->refreshing ? set->refreshed_at + REFRESH_AGAIN : CLOCK_NEVER;
+}
+
+int64_t lockset_tick(struct lockset *set)
+{
+    int64_t next = refresh_tick(set);
+
+    for (size_t i = 0; i < set->count; i++)
+        if (set->locks[i])
+            next = clock_earlier(next, lock_tick(set->locks[i]));
+    return next;
+}
+
+void lockset_prove(struct lockset *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (is_kept(set, i))
+            lock_prove(set->locks[i]);
+}
+
+/* Whether it is the turn of a semaphore, and held. */
+static bool holds_turn(const struct lockset *set, size_t i)
+{
+    return set->items && set->items[i].until_next && set->locks[i] &&
+           lock_phase(set->locks[i]) == LOCK_HELD;
+}
+
+/*
+ * Has what was made for a semaphore that is refused go along.  Once the turn was given back others
+ * may have taken permits and vanished, and the count of these goes with the znode.
+ */
+static void unmake(struct lockset *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->locks[i] && (holds_turn(set, i) || (i > 0 && holds_turn(set, i - 1))))
+            lock_unmake(set->locks[i]);
+}
+
+void lockset_leave(struct lockset *set)
+{
+    const char *why;
+
+    if (lockset_failure(set, &why))
+        unmake(set);
+    set->leaving = true;
+    leave_all(set);
+}
+
+/* ---- what is known ---- */
+
+enum lock_phase lockset_phase(const struct lockset *set)
+{
+    if (set->leaving)
+        return are_all_over(set) ? LOCK_LEFT : LOCK_LEAVING;
+    if (set->starting_over)
+        return LOCK_JOINING;
+    for (size_t i = 0; i < set->count; i++)
+        if (is_kept(set, i) && lock_phase(set->locks[i]) == LOCK_LOST)
+            return LOCK_LOST;
+
+    enum lock_phase phase = lock_phase(set->locks[set->current]);
+
+    /* Held, but not all of them, or not proven lately. */
+    return phase == LOCK_HELD && !set->complete ? LOCK_SETTLING : phase;
+}
+
+enum exitcode lockset_failure(const struct lockset *set, const char **message)
+{
+    enum exitcode failure = 0;
+
+    *message = NULL;
+    for (size_t i = 0; i < set->count && !failure; i++)
+        if (set->locks[i])
+            failure = lock_failure(set->locks[i], message);
+    return failure;
+}
+
+const char *lockset_revoked(const struct lockset *set, const char **lock)
+{
+    const char *who = NULL;
+
+    for (size_t i = 0; i < set->count && !who; i++) {
+        if (!is_kept(set, i))
+            continue;
+        who = lock_revoked(set->locks[i]);
+        *lock = set->items[i].lock;
+    }
+    return who;
+}
+
+int64_t lockset_proven_at(const struct lockset *set)
+{
+    return least(set, lock_proven_at);
+}
+
+int64_t lockset_lease(const struct lockset *set)
+{
+    int64_t shortest = least(set, lock_lease);
+
+    return shortest == CLOCK_NEVER ? set->items[0].terms.lease : shortest;
+}
+
+const char *lockset_shortest(const struct lockset *set)
+{
+    const struct lockset_item *found = lockset_current_item(set);
+
+    for (size_t i = set->count; i-- > 0;)
+        if (set->locks[i] && !set->items[i].until_next &&
+            lock_lease(set->locks[i]) == lockset_lease(set))
+            found = &set->items[i];
+    return found->lock;
+}
+
+const struct lock *lockset_current(const struct lockset *set)
+{
+    return set->locks[set->current];
+}
+
+const struct lockset_item *lockset_current_item(const struct lockset *set)
+{
+    return &set->items[set->current];
+}
+
+const struct lock *lockset_main(const struct lockset *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->items[i].main)
+            return set->locks[i];
+    return set->locks[0];
+}
+
+int lockset_tags(const struct lockset *set)
+{
+    return lock_first_tag((int)set->count);
+}
+
+bool lockset_has_node(const struct lockset *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->locks[i] && lock_node(set->locks[i]))
+            return true;
+    return false;
+}
+
+/* ---- for another process ---- */
+
+static const char *or_dash(const char *text)
+{
+    return text && *text ? text : "-";
+}
+
+size_t lockset_export(const struct lockset *set, char *text, size_t size)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; i < set->count; i++) {
+        const struct lock *lock = set->locks[i];
+
+        if (!lock || is_over(lock))
+            continue;
+
+        size_t room = len < size ? size - len : 0;
+
+        /* A tab cannot be part of a znode's path. */
+        len += (size_t)snprintf(text + (room ? len : 0), room, "%s\t%s\t%s\n", lock_path(lock),
+                                or_dash(lock_guid(lock)), or_dash(lock_node(lock)));
+    }
+    return len;
+}
+
+static size_t count_lines(const char *text)
+{
+    size_t lines = 0;
+
+    for (; *text; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+struct lockset *lockset_resume(struct session *session, const char *text)
+{
+    struct lockset *set = xcalloc(1, sizeof(*set));
+    char *copy = xstrdup(text);
+    char *rest = copy;
+
+    set->session = session;
+    set->count = count_lines(text);
+    set->locks = xcalloc(set->count, sizeof(struct lock *));
+    set->leaving = true;
+    for (size_t i = 0; i < set->count; i++) {
+        const char *path = strsep(&rest, "\t");
+        const char *guid = strsep(&rest, "\t");
+        const char *node = strsep(&rest, "\n");
+
+        set->locks[i] = lock_resume(session, (int)i, path, guid[0] == '-' ? "" : guid,
+                                    node[0] == '-' ? "" : node);
+    }
+    free(copy);
+    return set;
+}
+
+void lockset_free(struct lockset *set)
+{
+    if (!set)
+        return;
+    for (size_t i = 0; i < set->count; i++)
+        lock_free(set->locks[i]);
+    free(set->locks);
+    free(set);
+}

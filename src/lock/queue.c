@@ -1,0 +1,365 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "lock/lock_state.h"
+
+/* Leases between two questions to the ensemble whether the predecessor is there. */
+enum { VERIFY_AFTER = 2 };
+
+/* The own znode is gone: by somebody's hand, or by a back-off whose answer was lost. */
+static void rejoin(struct lock *lock)
+{
+    if (!lock->backing_off)
+        log_warning("the own znode was deleted by somebody; joining the queue of %s again",
+                    lock->path);
+    lock_forget_place(lock);
+    lock_renew_guid(lock);
+    step_join(lock);
+}
+
+static bool is_unfair(const struct lock *lock)
+{
+    return lock->terms.kind == NAMING_UNFAIR;
+}
+
+void queue_verify_later(struct lock *lock)
+{
+    lock->verify_at = clock_now() + VERIFY_AFTER * lock_lease(lock);
+}
+
+/* Waits for the predecessor. */
+static void queue_up(struct lock *lock)
+{
+    lock->phase = LOCK_WAITING;
+    lock->predecessor_holds = false;
+    lock->waited = true;
+    queue_verify_later(lock);
+    step_watch(lock);
+}
+
+/* The one place that --unfair has is taken. */
+static void wait_for_unfair(struct lock *lock)
+{
+    xreplace(&lock->predecessor, xasprintf("%s/%s", lock->path, RECIPE_UNFAIR_NAME));
+    lock->place = (struct recipe_place){.ahead = 1};
+    queue_up(lock);
+}
+
+/* Without a queue there is nothing to stay in: the place that was taken is not good. */
+void queue_backed_off(struct lock *lock)
+{
+    bool counted = lock_counts(lock);
+    int rc = lock->rc[counted ? TAG_MULTI : TAG_DELETE];
+
+    if (rc == ZBADVERSION) {
+        step_list(lock);
+    } else if (rc == ZNOAUTH && counted && lock->failed_op == 0) {
+        leave_uncounted(lock);
+        step_back_off(lock);
+    } else if (rc == ZOK || rc == ZNONODE) {
+        xreplace(&lock->node, NULL);
+        lock->czxid = 0;
+        lock->revoked = false;
+        lock->backing_off = false;
+        queue_up(lock);
+    } else {
+        leave_because_rc(lock, rc, "delete", lock->node);
+    }
+}
+
+/* A create whose answer was lost had made it. */
+static void take_as_own(struct lock *lock)
+{
+    xreplace(&lock->node, xstrdup(lock->predecessor));
+    lock->czxid = lock->predecessor_czxid;
+    step_list(lock);
+}
+
+/* After a list: where do we stand? */
+static void consider_place(struct lock *lock)
+{
+    if (lock->rc[TAG_CHILDREN] != ZOK)
+        leave_because_rc(lock, lock->rc[TAG_CHILDREN], "list", lock->path);
+    else if (lock->rc[TAG_PARENT] != ZOK)
+        leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
+    else if (!accept_znode(lock))
+        return;
+    else if (!lock->place.found)
+        rejoin(lock);
+    else if (lock->terms.permits)
+        permit_consider(lock);
+    else if (lock->place.ahead > 0 && lock->is_around)
+        leave_because(lock, EXITCODE_USAGE,
+                      "%s is held by the zkflock around this one, and would be waited for in vain: "
+                      "it is out of reach from here (other --servers, another user, --no-reentry)",
+                      lock->path);
+    else if (lock->place.ahead > 0 && is_unfair(lock))
+        step_back_off(lock);
+    else if (lock->place.ahead > 0)
+        queue_up(lock);
+    else if (lock->waited)
+        step_prove(lock);
+    else
+        count_consider(lock); /* the create is the proof */
+}
+
+/*
+ * Whether the parent was read as the own create had left it.  Else it may have been deleted since,
+ * by an administrator, and the count of those that vanished, itself included, been squared by a
+ * contender that starts at any moment.
+ */
+static bool is_last_change(const struct lock *lock)
+{
+    return lock->pzxid == lock->czxid;
+}
+
+/* An only child is first, and a list would say no more. */
+void queue_joined(struct lock *lock)
+{
+    int rc = lock->rc[TAG_CREATE];
+
+    if (!accept_above(lock))
+        return; /* before anything is made below it */
+    if (rc == ZNONODE && lock->remade++ < LOCK_REMAKE_MAX)
+        step_make_parents(lock);
+    else if (rc == ZNODEEXISTS && is_unfair(lock))
+        wait_for_unfair(lock);
+    else if (rc == ZNODEEXISTS)
+        leave_because(
+            lock, EXITCODE_CONFIG,
+            "the name of the next contender of %s is that of a znode made by hand; delete "
+            "it, or choose another --node-style",
+            lock->path);
+    else if (rc != ZOK)
+        leave_because_rc(lock, rc, "create a znode in", lock->path);
+    else if (lock->rc[TAG_PARENT] != ZOK)
+        leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
+    else if (!accept_znode(lock))
+        return;
+    else if (lock->terms.permits && is_last_change(lock))
+        permit_consider(lock);
+    else if (lock->census.children == 1 && is_last_change(lock))
+        count_consider(lock); /* the create is the proof */
+    else
+        step_list(lock);
+}
+
+/* Where it could not be made, what it was to be made in could. */
+static void leave_because_ancestor(struct lock *lock)
+{
+    char *path = xstrdup(lock->path);
+
+    for (unsigned int i = 0; i < lock->ancestor_depth; i++)
+        *strrchr(path, '/') = '\0';
+    leave_because_rc(lock, lock->ancestor_rc, "create", path);
+    free(path);
+}
+
+void queue_parents_made(struct lock *lock)
+{
+    int rc = lock->rc[TAG_ANCESTOR];
+
+    if (rc == ZOK || rc == ZNODEEXISTS)
+        step_join(lock);
+    else if (rc == ZNONODE && lock->ancestor_rc == ZOK)
+        leave_because(
+            lock, EXITCODE_CONFIG,
+            "cannot create %s: the chroot in the list of servers does not exist; create that "
+            "znode first",
+            lock->path);
+    else
+        leave_because_ancestor(lock);
+}
+
+void queue_found(struct lock *lock)
+{
+    if (lock->rc[TAG_CHILDREN] == ZNONODE || (lock->rc[TAG_CHILDREN] == ZOK && !lock->node))
+        step_join(lock); /* the create never happened */
+    else if (lock->node && lock->czxid == 0)
+        step_list(lock); /* for the token */
+    else
+        consider_place(lock);
+}
+
+/*
+ * The mark of the predecessor says that nobody is before it; that saves a list of all.  It counts
+ * only if nothing has been written there since the mark was read: predecessor_holds is reset where
+ * that is not known.
+ */
+static void predecessor_gone(struct lock *lock)
+{
+    if (is_unfair(lock))
+        step_join(lock);
+    else if (lock->place.predecessor_first || lock->predecessor_holds)
+        step_prove(lock);
+    else
+        step_list(lock);
+}
+
+/* Of the same name but another session is no better than none. */
+static bool own_is_gone(const struct lock *lock)
+{
+    return lock->rc[TAG_OWN] == ZNONODE || (lock->rc[TAG_OWN] == ZOK && !lock_owns(lock));
+}
+
+/* Written to by somebody, or by this process, and the answer was lost: reads it, for the version.
+ */
+static void read_own_again(struct lock *lock)
+{
+    lock->waited = true;
+    step_list(lock);
+}
+
+void queue_proven(struct lock *lock)
+{
+    if (own_is_gone(lock))
+        rejoin(lock);
+    else if (lock->rc[TAG_OWN] == ZBADVERSION)
+        read_own_again(lock);
+    else if (lock->rc[TAG_OWN] != ZOK)
+        leave_because_rc(lock, lock->rc[TAG_OWN], "write to", lock->node);
+    else if (lock->rc[TAG_PARENT] != ZOK)
+        leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
+    else if (!accept_znode(lock))
+        return;
+    else if (lock->terms.permits && !permit_left(lock))
+        permit_consider(lock);
+    else
+        count_consider(lock);
+}
+
+void queue_listed(struct lock *lock)
+{
+    if (own_is_gone(lock))
+        rejoin(lock);
+    else
+        consider_place(lock);
+}
+
+static void turn_to_another_server(struct lock *lock)
+{
+    lock->step = lock->node ? STEP_LIST : STEP_JOIN;
+    lock->retry = true; /* once there is contact again */
+    session_turn(lock->session);
+}
+
+static void leave_ghost(struct lock *lock)
+{
+    log_info("%s is not there any more, but this server shows it; turning to another",
+             lock->predecessor);
+    turn_to_another_server(lock);
+}
+
+/*
+ * More departures are counted out than there were.  A server that shows what is gone does not have
+ * all of them (see queue_verified()), and with one more that nobody counts it would show none, so
+ * that the lease of a holder would not be waited for.  Or somebody has written to the lock's znode,
+ * and all servers say the same.
+ */
+static void doubt_count(struct lock *lock)
+{
+    if (lock->count_doubted) {
+        count_distrust(lock);
+        lock->step = STEP_NONE;
+        return;
+    }
+    log_info("the departure count of %s cannot be right at this server; turning to another",
+             lock->path);
+    lock->count_doubted = true;
+    turn_to_another_server(lock);
+}
+
+void queue_watching(struct lock *lock)
+{
+    int rc = lock->rc[TAG_PREDECESSOR];
+    bool plausible = lock->rc[TAG_PARENT] == ZOK && count_plausible(lock);
+
+    lock->predecessor_holds = lock->predecessor_holds && plausible && rc == ZOK;
+    if (plausible)
+        lock->count_doubted = false;
+    if (rc == ZNONODE)
+        predecessor_gone(lock);
+    else if (rc != ZOK)
+        leave_because_rc(lock, rc, "watch", lock->predecessor);
+    else if (is_unfair(lock) && lock->predecessor_owner == session_id(lock->session))
+        take_as_own(lock);
+    else if (lock->doubted_czxid && lock->doubted_czxid == lock->predecessor_czxid)
+        leave_ghost(lock);
+    else if (lock->changed_meanwhile)
+        step_watch(lock);
+    else if (!plausible && lock->rc[TAG_PARENT] == ZOK && lock->counting != COUNTING_WRONG)
+        doubt_count(lock);
+    else
+        lock->step = STEP_NONE;
+}
+
+void queue_find_again(struct lock *lock)
+{
+    if (lock->node && lock->czxid)
+        step_list(lock);
+    else if (lock_knows_own(lock))
+        step_find(lock);
+    else if (is_unfair(lock))
+        step_join(lock); /* the name is taken then, and queue_watching() tells by whom */
+    else
+        lock_start_over(lock); /* a znode that may be there cannot be told from another's */
+}
+
+/* Whatever an earlier session may have made is not ours, and must not be taken for it. */
+void queue_join_again(struct lock *lock)
+{
+    if (lock->other_session) {
+        lock_renew_guid(lock);
+        step_join(lock);
+    } else {
+        queue_find_again(lock);
+    }
+}
+
+/* A permit does not wait for its predecessor, but for any of the children to go. */
+void queue_watch_again(struct lock *lock)
+{
+    if (lock->terms.permits)
+        step_count(lock);
+    else
+        step_watch(lock);
+}
+
+/*
+ * A replica that missed the end of a session shows its znodes for ever (ZOOKEEPER-4541), and a
+ * watch there never fires.  A write asks the leader.  What this server shows behind the answer
+ * decides: the predecessor may just have left, and the watch have fired meanwhile.
+ */
+void queue_verified(struct lock *lock)
+{
+    bool gone = lock->rc[TAG_MULTI] == ZNONODE;
+
+    if (gone && lock->terms.permits && !lock->changed_meanwhile) {
+        leave_ghost(lock);
+        return;
+    }
+    lock->doubted_czxid = gone ? lock->predecessor_czxid : 0;
+    queue_watch_again(lock);
+}
+
+int64_t queue_tick(struct lock *lock)
+{
+    if (lock->step != STEP_NONE || !lock->predecessor || !session_connected(lock->session))
+        return CLOCK_NEVER;
+    if (clock_now() < lock->verify_at)
+        return lock->verify_at;
+    queue_verify_later(lock);
+    step_verify(lock);
+    return CLOCK_NEVER;
+}
+
+void queue_predecessor_changed(struct lock *lock, int watch_type)
+{
+    if (watch_type == ZOO_DELETED_EVENT)
+        predecessor_gone(lock);
+    else
+        step_watch(lock);
+}

@@ -1,0 +1,286 @@
+#include "nesting/hold.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/exitcode.h"
+#include "base/log.h"
+#include "nesting/reentry.h"
+#include "process/tree.h"
+
+/* How long to wait for a reader of the environment; no longer than a proof may be late. */
+enum { READER_PATIENCE_MS = 500 };
+
+/*
+ * Finds out who adopts the orphans of this process: the nearest subreaper around it, or the first
+ * process.  It is the parent of a process whose own parent has ended.  Returns -1 if that cannot be
+ * found out.
+ */
+static pid_t find_adopter(void)
+{
+    pid_t adopter = -1;
+    char go = 0;
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return -1;
+
+    pid_t parent = fork();
+
+    if (parent == 0) {
+        close(ends[0]); /* whoever waits here is not to be left alone */
+        if (fork() == 0 && recv(ends[1], &go, sizeof(go), 0) > 0) {
+            adopter = getppid();
+            send(ends[1], &adopter, sizeof(adopter), MSG_NOSIGNAL);
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    /* With SIGCHLD ignored this fails when it has ended. */
+    if (parent > 0)
+        waitpid(parent, NULL, 0);
+    send(ends[0], &go, sizeof(go), MSG_NOSIGNAL);
+    if (recv(ends[0], &adopter, sizeof(adopter), 0) != sizeof(adopter))
+        adopter = -1;
+    close(ends[0]);
+    return adopter;
+}
+
+/*
+ * Whether the parent has called this zkflock, and is there to go on.  One that adopts orphans may
+ * have adopted this process; nobody else can.  A subshell, as in $( ) and ( ), may end at once, and
+ * the lock with it.
+ */
+static bool is_certain(pid_t parent)
+{
+    pid_t adopter = find_adopter();
+
+    if (parent <= 1 || adopter < 0 || getppid() != parent || parent == adopter)
+        log_error("--hold: it is not certain which process has called zkflock; --for PID says for "
+                  "which one to hold the lock, in a script --for $$");
+    else if (procid_is_bare_fork(parent))
+        log_error("--hold: process %d, which has called zkflock, is a subshell, and may end at "
+                  "once; --for PID says for which one to hold the lock, in a script --for $$",
+                  (int)parent);
+    else
+        return true;
+    return false;
+}
+
+/* Though its number may still be there. */
+static bool has_ended(int pidfd)
+{
+    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+
+    return poll(&end, 1, 0) > 0;
+}
+
+int hold_start(struct hold *hold, pid_t pid)
+{
+    pid_t caller = pid ? pid : getppid();
+
+    *hold = (struct hold){.caller_fd = (int)syscall(SYS_pidfd_open, caller, 0)};
+    if (pid == 0 && !is_certain(caller))
+        return EXITCODE_USAGE;
+    snprintf(hold->name, sizeof(hold->name), "process %d", (int)caller);
+    hold->command[0] = hold->name;
+    if (caller == 1) {
+        log_error("--hold: process 1 adopts whatever loses its parent, and all of that would be "
+                  "ended if the lock were lost; zkflock LOCK COMMAND holds it for a command");
+        return EXITCODE_USAGE;
+    }
+    if (caller == getpid()) {
+        log_error("--hold: process %d is this zkflock itself, which ends when the lock is held",
+                  (int)caller);
+        return EXITCODE_USAGE;
+    }
+    if (hold->caller_fd < 0 || !procid_of(caller, &hold->caller) || has_ended(hold->caller_fd)) {
+        log_error("--hold: there is no process %d to hold a lock for", (int)caller);
+        return EXITCODE_USAGE;
+    }
+    if (kill(caller, 0) < 0) {
+        log_error("--hold: process %d is another user's, and could not be ended if the lock were "
+                  "lost",
+                  (int)caller);
+        return EXITCODE_NOPERM;
+    }
+    tree_add_outsider(caller, hold->caller_fd);
+    return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+static void point_to_null(int fd, int flags)
+{
+    int null = open("/dev/null", flags | O_CLOEXEC);
+
+    dup2(null, fd);
+    if (null > STDERR_FILENO)
+        close(null);
+}
+
+void hold_detach(const struct hold *hold, const struct front *front)
+{
+    int kept[] = {front->link, front->signal_fd, hold->caller_fd};
+    unsigned int first = STDERR_FILENO + 1;
+
+    qsort(kept, 3, sizeof(kept[0]), by_number);
+    for (size_t i = 0; i < 3; i++) {
+        if ((unsigned int)kept[i] > first)
+            close_range(first, (unsigned int)kept[i] - 1, 0);
+        first = (unsigned int)kept[i] + 1;
+    }
+    close_range(first, ~0U, 0);
+    point_to_null(STDIN_FILENO, O_RDONLY);
+    tree_spare_session();
+}
+
+/*
+ * Whether somebody may wait for the end of stderr before he goes on, as a shell with $(... 2>&1)
+ * does: who reads from a pipe, or has the other end of a pair of sockets, which has no name.  A
+ * socket that has one, as systemd's journal, is nobody's who waits.
+ */
+static bool stderr_may_be_awaited(void)
+{
+    struct sockaddr_un peer = {0};
+    socklen_t len = sizeof(peer);
+    struct stat st;
+
+    if (fstat(STDERR_FILENO, &st) < 0 || !S_ISSOCK(st.st_mode))
+        return S_ISFIFO(st.st_mode);
+    return getpeername(STDERR_FILENO, (struct sockaddr *)&peer, &len) < 0 ||
+           peer.sun_family != AF_UNIX || len <= sizeof(peer.sun_family);
+}
+
+void hold_drop_output(void)
+{
+    if (stderr_may_be_awaited())
+        point_to_null(STDERR_FILENO, O_WRONLY);
+    point_to_null(STDOUT_FILENO, O_WRONLY);
+}
+
+void hold_leave_directory(void)
+{
+    if (chdir("/") < 0)
+        log_debug("cannot leave the working directory: %s", strerror(errno));
+}
+
+/* In single quotes, where a shell takes everything but a quote for itself. */
+static void print_export(FILE *out, const char *name, const char *value)
+{
+    fprintf(out, "export %s='", name);
+    for (; *value; value++) {
+        if (*value == '\'')
+            fputs("'\\''", out);
+        else
+            putc(*value, out);
+    }
+    fputs("'\n", out);
+}
+
+/*
+ * Returns 0, or errno.  Nobody who does not read is waited for: the lock is held, and the library's
+ * threads would keep it so for ever.
+ */
+static int write_out(const char *text, size_t len)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+    while (len > 0) {
+        if (poll(&out, 1, READER_PATIENCE_MS) != 1)
+            return ETIMEDOUT;
+
+        /* As much as a pipe takes at once, where it takes anything. */
+        ssize_t written = write(STDOUT_FILENO, text, len < PIPE_BUF ? len : PIPE_BUF);
+
+        if (written < 0)
+            return errno;
+        text += written;
+        len -= (size_t)written;
+    }
+    return 0;
+}
+
+/* Returns 0, or errno. */
+static int close_and_write(FILE *out, char *const *text, const size_t *len)
+{
+    int error = fclose(out) == 0 ? write_out(*text, *len) : errno;
+
+    free(*text);
+    return error;
+}
+
+static const char *reason(int error)
+{
+    return error == ETIMEDOUT ? "nobody reads it" : strerror(error);
+}
+
+bool hold_export(const char *lock, const char *node, int64_t token, const char *held)
+{
+    char *all = reentry_held_with(held);
+    char *text;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    int error = errno;
+
+    if (out) {
+        print_export(out, "ZKFLOCK_LOCK", lock);
+        print_export(out, "ZKFLOCK_NODE", node);
+        fprintf(out, "export ZKFLOCK_TOKEN='%" PRId64 "'\n", token);
+        print_export(out, REENTRY_VARIABLE, all);
+        print_export(out, SERVERS_VARIABLE, getenv(SERVERS_VARIABLE)); /* keeper_start() set it */
+        error = close_and_write(out, &text, &len);
+    }
+    free(all);
+    if (error)
+        log_error("cannot print the environment of %s: %s; it is given back", lock, reason(error));
+    return !error;
+}
+
+bool hold_export_end(const char *lock, const char *name)
+{
+    const char *exported = getenv("ZKFLOCK_LOCK");
+    char *others = reentry_held_without(name);
+    char *text;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    int error = errno;
+
+    if (out) {
+        if (exported && strcmp(exported, lock) == 0)
+            fputs("unset ZKFLOCK_LOCK ZKFLOCK_NODE ZKFLOCK_TOKEN\n", out);
+        if (others)
+            print_export(out, REENTRY_VARIABLE, others);
+        else
+            fputs("unset " REENTRY_VARIABLE "\n", out);
+        error = close_and_write(out, &text, &len);
+    }
+    free(others);
+    if (error)
+        log_error("%s is given back, but its environment cannot be: %s", lock, reason(error));
+    return !error;
+}
+
+void hold_export_failure(int status)
+{
+    char text[32];
+    int len = snprintf(text, sizeof(text), "(exit %d)\n", status);
+
+    write_out(text, (size_t)len); /* where it cannot be printed the status has to do */
+}

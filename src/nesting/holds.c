@@ -1,0 +1,138 @@
+#include "nesting/holds.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/xalloc.h"
+#include "nesting/reentry_wire.h"
+#include "process/tree.h"
+
+/* A hold for a process, which may have several. */
+struct hold {
+    enum reentry_holder kind;
+    struct procid holder;
+    uint64_t since;
+    char name[REENTRY_NAME_SIZE];
+};
+
+struct list {
+    struct hold *items;
+    size_t len;
+};
+
+/* Containers may share their sockets' names, and each have a process 7. */
+static unsigned long pid_namespace(void)
+{
+    struct stat st;
+
+    return stat("/proc/self/ns/pid", &st) == 0 ? (unsigned long)st.st_ino : 0;
+}
+
+static const char *const kinds[] = {[REENTRY_CALLER] = "hold", [REENTRY_COMMAND] = "run"};
+
+int holds_listen(enum reentry_holder kind, const struct procid *holder,
+                 char name[REENTRY_NAME_SIZE])
+{
+    char random[REENTRY_RANDOM_SIZE];
+
+    reentry_make_name(random);
+    snprintf(name, REENTRY_NAME_SIZE, "%s-%lx-%d-%" PRIx64 "-%" PRIx64 "-%s", kinds[kind],
+             pid_namespace(), (int)holder->pid, holder->started, (uint64_t)clock_now(), random);
+    return wire_listen(name);
+}
+
+/* The latest first. */
+static int by_age(const void *a, const void *b)
+{
+    const struct hold *x = a;
+    const struct hold *y = b;
+
+    return (x->since < y->since) - (x->since > y->since);
+}
+
+/* Returns false for another socket than a hold's in this pid namespace. */
+static bool parse_name(const char *name, struct hold *hold)
+{
+    unsigned long namespace;
+    char kind[5];
+    int pid;
+    /* What does not fit a number is no name of ours.  NOLINTNEXTLINE(cert-err34-c) */
+    int found = sscanf(name, "%4[a-z]-%lx-%d-%" SCNx64 "-%" SCNx64 "-", kind, &namespace, &pid,
+                       &hold->holder.started, &hold->since);
+
+    if (found != 5 || namespace != pid_namespace())
+        return false;
+    hold->kind = strcmp(kind, kinds[REENTRY_COMMAND]) == 0 ? REENTRY_COMMAND : REENTRY_CALLER;
+    hold->holder.pid = pid;
+    snprintf(hold->name, sizeof(hold->name), "%.*s", (int)strcspn(name, "\n"), name);
+    return true;
+}
+
+static void list_all(struct list *list)
+{
+    static const char prefix[] = "@zkflock-";
+    FILE *sockets = fopen("/proc/net/unix", "re"); /* abstract ones too */
+    char line[512];
+
+    while (sockets && fgets(line, sizeof(line), sockets)) {
+        const char *name = strstr(line, prefix);
+        struct hold hold;
+
+        if (!name || !parse_name(name + strlen(prefix), &hold))
+            continue;
+        list->items = xreallocarray(list->items, list->len + 1, sizeof(list->items[0]));
+        list->items[list->len++] = hold;
+    }
+    if (sockets)
+        fclose(sockets);
+    if (list->len > 0)
+        qsort(list->items, list->len, sizeof(list->items[0]), by_age);
+}
+
+/* Anybody may listen by any name, but not be the parent of a guard that is around this process. */
+static bool is_keeper_of(int fd, const struct hold *hold)
+{
+    return hold->kind == REENTRY_COMMAND && wire_is_listener(fd, tree_parent(hold->holder.pid));
+}
+
+static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_ask *ask,
+                    void *context)
+{
+    struct procid holder;
+    bool found = false;
+
+    if (!procid_of(pid, &holder))
+        return false;
+    for (size_t i = 0; i < list->len && !found; i++) {
+        const struct hold *hold = &list->items[i];
+        bool own = false;
+        int fd = -1;
+
+        if (hold->holder.pid == pid && hold->holder.started == holder.started)
+            fd = wire_connect_to_any(hold->name, deadline, &own);
+        if (fd < 0)
+            continue; /* it is another process's, or has ended */
+        if (own ? wire_is_near(fd) : is_keeper_of(fd, hold))
+            found = ask(fd, hold->kind, own, hold->name, context);
+        close(fd);
+    }
+    return found;
+}
+
+pid_t holds_find(pid_t caller, int64_t deadline, holds_ask *ask, void *context)
+{
+    struct list list = {0};
+    pid_t pid = caller ? caller : getpid();
+
+    list_all(&list);
+    /* From this process on: a shell may have executed its last command in its own place. */
+    while (pid > 0 && !ask_all(&list, pid, deadline, ask, context))
+        pid = caller ? 0 : tree_parent(pid);
+    free(list.items);
+    return pid > 0 ? pid : 0;
+}

@@ -1,0 +1,373 @@
+#include "nesting/reentry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "nesting/holds.h"
+#include "nesting/reentry_wire.h"
+
+/* Nesting as deep as that, or as many jobs, is refused. */
+#define USERS_MAX 1000
+
+/* How many are let in before other things are seen to: others may come faster than they can be. */
+#define WELCOMES_A_TURN 16
+
+/* One that has connected; it uses a lock from the answer on. */
+struct guest {
+    struct guest *next;
+    int fd;
+    bool uses;
+    bool is_new;  /* uses it and was not told of yet */
+    bool asked;   /* and has not been answered yet */
+    bool put_off; /* asked when it was closed */
+    bool unlocks; /* waits for the lock to be given back */
+    struct procid peer;
+    enum reentry_answer verdict;
+};
+
+struct reentry {
+    struct reentry_terms terms;
+    int listener;
+    int epoll;
+    int spare; /* a descriptor to look at /proc with when there is none left */
+    char name[REENTRY_NAME_SIZE];
+    const char *unlockable; /* NULL: nobody may ask for that */
+    bool closed;
+    bool crowded; /* somebody may stand at the listener */
+    struct guest *guests;
+    size_t users;
+};
+
+void reentry_make_name(char name[REENTRY_RANDOM_SIZE])
+{
+    unsigned char bytes[(REENTRY_RANDOM_SIZE - 1) / 2] = {0};
+
+    if (getrandom(bytes, sizeof(bytes), 0) < 0)
+        memset(bytes, 0, sizeof(bytes)); /* then bind() finds out whether it is taken */
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        sprintf(name + 2 * i, "%02x", bytes[i]);
+}
+
+static int open_spare(void)
+{
+    return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* guest: NULL for the listener. */
+static bool watch(const struct reentry *reentry, int fd, struct guest *guest)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = guest};
+
+    return epoll_ctl(reentry->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+struct reentry *reentry_offer(const struct reentry_terms *terms)
+{
+    struct reentry *reentry = xcalloc(1, sizeof(*reentry));
+
+    reentry->terms = *terms;
+    reentry->listener = holds_listen(terms->kind, &terms->holder, reentry->name);
+    reentry->epoll = epoll_create1(EPOLL_CLOEXEC);
+    reentry->spare = open_spare();
+    if (reentry->listener < 0 || reentry->epoll < 0 || !watch(reentry, reentry->listener, NULL)) {
+        int error = errno;
+
+        reentry_free(reentry);
+        errno = error;
+        return NULL;
+    }
+    return reentry;
+}
+
+const char *reentry_name(const struct reentry *reentry)
+{
+    return reentry->name;
+}
+
+int reentry_fd(const struct reentry *reentry)
+{
+    return reentry->epoll;
+}
+
+size_t reentry_users(const struct reentry *reentry)
+{
+    return reentry->users;
+}
+
+/* ---- guests ---- */
+
+static void see_off(struct reentry *reentry, struct guest *guest)
+{
+    struct guest **place = &reentry->guests;
+
+    while (*place != guest)
+        place = &(*place)->next;
+    *place = guest->next;
+    reentry->users -= guest->uses;
+    close(guest->fd);
+    free(guest);
+}
+
+static void welcome(struct reentry *reentry, int fd)
+{
+    struct guest *guest = xcalloc(1, sizeof(*guest));
+
+    guest->fd = fd;
+    guest->next = reentry->guests;
+    reentry->guests = guest;
+    if (!watch(reentry, fd, guest))
+        see_off(reentry, guest);
+}
+
+/* Where there is no descriptor left the listener stays readable, and is not to be heard of. */
+static void set_crowded(struct reentry *reentry, bool crowded)
+{
+    struct epoll_event event = {.events = crowded ? 0 : EPOLLIN};
+
+    if (crowded != reentry->crowded)
+        epoll_ctl(reentry->epoll, EPOLL_CTL_MOD, reentry->listener, &event);
+    reentry->crowded = crowded;
+}
+
+static void welcome_some(struct reentry *reentry)
+{
+    for (int i = 0; i < WELCOMES_A_TURN; i++) {
+        bool own;
+        int fd = wire_accept(reentry->listener, &own);
+
+        if (own) {
+            welcome(reentry, fd);
+        } else if (fd >= 0) {
+            /* It cannot be let in, but it may be about to wait for a lock of ours. */
+            wire_tell(fd, reentry->terms.locks, reentry->terms.count, reentry->terms.servers);
+            close(fd);
+        } else if (errno != ECONNABORTED) {
+            set_crowded(reentry, errno != EAGAIN);
+            return;
+        }
+    }
+    set_crowded(reentry, false);
+}
+
+/* Exclusive ones may be used as one likes, shared ones shared, permits as permits. */
+static enum reentry_answer judge(const struct reentry *reentry, const struct wire_request *request)
+{
+    for (size_t i = 0; i < reentry->terms.count; i++) {
+        const struct reentry_lock *held = &reentry->terms.locks[i];
+
+        if (held->permits != request->lock.permits ||
+            !servers_same_place(reentry->terms.servers, held->path, request->addresses,
+                                request->path))
+            continue;
+        if (held->kind == NAMING_READER && request->lock.kind != NAMING_READER)
+            return REENTRY_SHARED;
+        if (!request->probe && reentry->terms.closed)
+            return REENTRY_UNKNOWN;
+        if (!request->probe && reentry->users >= USERS_MAX)
+            return REENTRY_FULL;
+        return REENTRY_ENTERED;
+    }
+    return REENTRY_UNKNOWN;
+}
+
+static bool is_held(const struct reentry *reentry, const char *path)
+{
+    for (size_t i = 0; i < reentry->terms.count; i++)
+        if (strcmp(reentry->terms.locks[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+static void take_unlock(struct reentry *reentry, struct guest *guest,
+                        const struct wire_request *request)
+{
+    bool same_servers = !*request->addresses ||
+                        strcmp(request->addresses, servers_text(reentry->terms.servers)) == 0;
+
+    bool held = reentry->unlockable && same_servers;
+
+    guest->unlocks = held && strcmp(reentry->unlockable, request->path) == 0;
+    if (guest->unlocks)
+        return;
+    wire_answer(guest->fd,
+                held && is_held(reentry, request->path) ? REENTRY_TOGETHER : REENTRY_UNKNOWN, "",
+                0);
+    see_off(reentry, guest);
+}
+
+/*
+ * Finds out who asks.  Returns whether he may: who uses the lock has to be seen from here, to be
+ * ended if it is lost, and a hold is the business of its own pid namespace, since in another one
+ * the numbers of processes mean others.
+ */
+static bool may_ask(struct reentry *reentry, struct guest *guest,
+                    const struct wire_request *request)
+{
+    bool may;
+
+    close(reentry->spare);
+    may = wire_peer(guest->fd, &guest->peer) && guest->peer.pid > 0 &&
+          (!(request->unlock || request->probe) || wire_is_near(guest->fd));
+    reentry->spare = open_spare();
+    return may;
+}
+
+static void listen_to(struct reentry *reentry, struct guest *guest)
+{
+    struct wire_request request = {0};
+
+    if (guest->uses || guest->asked || guest->put_off || guest->unlocks ||
+        !wire_read_request(guest->fd, &request)) {
+        see_off(reentry, guest); /* it has hung up, or talks too much */
+        return;
+    }
+    if (!may_ask(reentry, guest, &request)) {
+        wire_answer(guest->fd, REENTRY_UNKNOWN, "", 0);
+        see_off(reentry, guest);
+        return;
+    }
+    if (request.unlock) {
+        take_unlock(reentry, guest, &request);
+        return;
+    }
+    guest->put_off = reentry->closed;
+    if (guest->put_off)
+        return;
+    guest->asked = true;
+    /* What a hold has been asked to give back is not waited for in vain. */
+    if (!request.probe || reentry->terms.kind == REENTRY_COMMAND || reentry->unlockable)
+        guest->verdict = judge(reentry, &request);
+    guest->uses = guest->verdict == REENTRY_ENTERED && !request.probe;
+    guest->is_new = guest->uses;
+    reentry->users += guest->uses;
+}
+
+void reentry_serve(struct reentry *reentry)
+{
+    struct epoll_event events[16];
+    int count = epoll_wait(reentry->epoll, events, 16, 0);
+    bool knocked = reentry->crowded;
+
+    for (int i = 0; i < count; i++) {
+        if (events[i].data.ptr)
+            listen_to(reentry, events[i].data.ptr);
+        else
+            knocked = true;
+    }
+    if (knocked)
+        welcome_some(reentry);
+}
+
+bool reentry_crowded(const struct reentry *reentry)
+{
+    return reentry->crowded;
+}
+
+void reentry_answer(struct reentry *reentry, const char *node, int64_t token)
+{
+    for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
+        if (!guest->asked)
+            continue;
+        guest->asked = false;
+        wire_answer(guest->fd, guest->verdict, node, token);
+    }
+}
+
+void reentry_close(struct reentry *reentry)
+{
+    reentry->closed = true;
+}
+
+void reentry_allow_unlock(struct reentry *reentry, const char *path)
+{
+    reentry->unlockable = path;
+}
+
+bool reentry_unlock_wanted(const struct reentry *reentry)
+{
+    for (const struct guest *guest = reentry->guests; guest; guest = guest->next)
+        if (guest->unlocks)
+            return true;
+    return false;
+}
+
+void reentry_unlocked(struct reentry *reentry, bool possible)
+{
+    enum reentry_answer answer = !possible            ? REENTRY_STUCK
+                                 : reentry->users > 0 ? REENTRY_IN_USE
+                                                      : REENTRY_UNLOCKED;
+
+    for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
+        if (guest->unlocks)
+            wire_answer(guest->fd, answer, "", 0);
+        guest->unlocks = false;
+    }
+}
+
+bool reentry_new_user(struct reentry *reentry, struct procid *user)
+{
+    for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
+        if (guest->is_new) {
+            guest->is_new = false;
+            *user = guest->peer;
+            return true;
+        }
+    }
+    return false;
+}
+
+void reentry_refuse(struct reentry *reentry, const struct procid *user)
+{
+    for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
+        if (guest->asked && guest->uses && guest->peer.pid == user->pid) {
+            guest->uses = false;
+            guest->verdict = REENTRY_FULL;
+            reentry->users--;
+        }
+    }
+}
+
+void reentry_free(struct reentry *reentry)
+{
+    if (!reentry)
+        return;
+    while (reentry->guests)
+        see_off(reentry, reentry->guests);
+    if (reentry->listener >= 0)
+        close(reentry->listener);
+    if (reentry->epoll >= 0)
+        close(reentry->epoll);
+    close(reentry->spare);
+    free(reentry);
+}
+
+char *reentry_held_with(const char *name)
+{
+    const char *others = getenv(REENTRY_VARIABLE);
+
+    return others && *others ? xasprintf("%s %s", others, name) : xstrdup(name);
+}
+
+char *reentry_held_without(const char *name)
+{
+    const char *held = getenv(REENTRY_VARIABLE);
+    char *copy = xstrdup(held ? held : "");
+    char *rest = copy;
+    char *others = NULL;
+
+    while (rest) {
+        const char *one = strsep(&rest, " ");
+
+        if (*one && strcmp(one, name) != 0)
+            xreplace(&others, others ? xasprintf("%s %s", others, one) : xstrdup(one));
+    }
+    free(copy);
+    return others;
+}

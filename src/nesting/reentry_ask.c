@@ -1,0 +1,89 @@
+/*
+ * The inner side of a re-entry, and of a hold.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nesting/holds.h"
+#include "nesting/reentry.h"
+#include "nesting/reentry_wire.h"
+
+static enum reentry_answer ask_one(const char *name, const struct reentry_lock *lock,
+                                   const struct servers *servers, int wake_fd, int64_t deadline,
+                                   struct reentry_entry *entry)
+{
+    enum reentry_answer answer = REENTRY_UNKNOWN;
+    int fd = wire_connect(name, deadline);
+
+    if (fd < 0)
+        return errno == EAGAIN ? REENTRY_SILENT : REENTRY_UNKNOWN; /* it has ended */
+    if (wire_ask(fd, lock, servers, false))
+        answer = wire_read_answer(fd, wake_fd, deadline, &entry->node, &entry->token);
+    if (answer == REENTRY_ENTERED)
+        entry->fd = fd;
+    else
+        close(fd);
+    return answer;
+}
+
+enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct servers *servers,
+                                int wake_fd, int64_t deadline, struct reentry_entry *entry)
+{
+    const char *held = getenv(REENTRY_VARIABLE);
+    enum reentry_answer answer = REENTRY_UNKNOWN;
+
+    while (held && *held && answer == REENTRY_UNKNOWN) {
+        char name[REENTRY_NAME_SIZE];
+        size_t len = strcspn(held, " ");
+
+        if (len > 0 && len < sizeof(name)) {
+            snprintf(name, sizeof(name), "%.*s", (int)len, held);
+            answer = ask_one(name, lock, servers, wake_fd, deadline, entry);
+        }
+        held += len + (held[len] == ' ');
+    }
+    return answer;
+}
+
+struct wanted {
+    const struct reentry_lock *lock;
+    const struct servers *servers;
+    int64_t deadline;
+    int32_t left; /* so many more of its holds leave nothing for others */
+    enum reentry_holder kind;
+};
+
+static bool is_that(int fd, enum reentry_holder kind, bool own, const char *name, void *context)
+{
+    (void)name;
+    struct wanted *wanted = context;
+    enum reentry_answer answer = REENTRY_UNKNOWN;
+    char *node = NULL;
+    int64_t token;
+
+    if (!own && wire_hears_of(fd, wanted->lock, wanted->servers, wanted->deadline))
+        answer = REENTRY_ENTERED;
+    else if (own && wire_ask(fd, wanted->lock, wanted->servers, true))
+        answer = wire_read_answer(fd, -1, wanted->deadline, &node, &token);
+    free(node);
+    wanted->left -= answer == REENTRY_ENTERED || answer == REENTRY_SHARED;
+    wanted->kind = kind;
+    return wanted->left <= 0;
+}
+
+pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *servers,
+                       int64_t deadline, enum reentry_holder *kind)
+{
+    struct wanted wanted = {.lock = lock,
+                            .servers = servers,
+                            .deadline = deadline,
+                            .left = lock->permits > 0 ? lock->permits : 1};
+
+    pid_t found = holds_find(0, deadline, is_that, &wanted);
+
+    *kind = wanted.kind;
+    return found;
+}

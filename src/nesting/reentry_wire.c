@@ -1,0 +1,292 @@
+#include "nesting/reentry_wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/xalloc.h"
+
+/*
+ * How many wait to be accepted.  Any user may connect all the time, and everybody else waits behind
+ * those that are accepted first: with 4096 an --unlock took more than 20 s on a busy machine, with
+ * 64 one second.  Who finds no place waits in connect().
+ */
+#define BACKLOG 64
+
+static const char *const answers[] = {
+    [REENTRY_UNKNOWN] = "unknown", [REENTRY_ENTERED] = "entered",   [REENTRY_SHARED] = "shared",
+    [REENTRY_FULL] = "full",       [REENTRY_UNLOCKED] = "unlocked", [REENTRY_IN_USE] = "in-use",
+    [REENTRY_STUCK] = "stuck",     [REENTRY_SILENT] = "silent",     [REENTRY_TOGETHER] = "together",
+};
+
+/* ---- sockets ---- */
+
+static socklen_t address_of(const char *name, struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    /* The first byte 0 makes it abstract: no file, and nothing left of it. */
+    int len = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, "zkflock-%s", name);
+
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+}
+
+static int open_socket(int flags)
+{
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
+}
+
+static bool has_hung_up(int fd)
+{
+    struct pollfd end = {.fd = fd, .events = POLLRDHUP};
+
+    return poll(&end, 1, 0) > 0;
+}
+
+static struct ucred credentials(int fd)
+{
+    struct ucred peer = {.uid = (uid_t)-1};
+    socklen_t len = sizeof(peer);
+
+    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
+    return peer;
+}
+
+bool wire_peer(int fd, struct procid *peer)
+{
+    pid_t pid = credentials(fd).pid;
+
+    *peer = (struct procid){0};
+    /* Its descriptors are closed before its number is free. */
+    return (pid == 0 || procid_of(pid, peer)) && !has_hung_up(fd);
+}
+
+bool wire_is_near(int fd)
+{
+    return procid_is_near(credentials(fd).pid) && !has_hung_up(fd);
+}
+
+static int failed(int fd, int error)
+{
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+static bool is_own(int fd)
+{
+    return credentials(fd).uid == geteuid();
+}
+
+bool wire_is_listener(int fd, pid_t pid)
+{
+    return credentials(fd).pid == pid;
+}
+
+int wire_listen(const char *name)
+{
+    struct sockaddr_un address;
+    socklen_t len = address_of(name, &address);
+    int fd = open_socket(SOCK_NONBLOCK);
+
+    if (fd >= 0 && (bind(fd, (struct sockaddr *)&address, len) < 0 || listen(fd, BACKLOG) < 0))
+        return failed(fd, errno);
+    return fd;
+}
+
+int wire_accept(int listener, bool *own)
+{
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    *own = fd >= 0 && is_own(fd);
+    return fd;
+}
+
+/* Waits for its turn in the queue, where one that only tried now and then would never have one. */
+static int connect_until(int fd, const struct sockaddr_un *address, socklen_t len, int64_t deadline)
+{
+    int status;
+
+    do {
+        int64_t left = deadline - clock_now();
+        int64_t us = left > 0 ? left / CLOCK_US + 1 : 1; /* 0 would be for ever */
+        struct timeval patience = {.tv_sec = us / 1000000, .tv_usec = us % 1000000};
+
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+        status = connect(fd, (const struct sockaddr *)address, len);
+    } while (status < 0 && errno == EINTR);
+    return status;
+}
+
+int wire_connect_to_any(const char *name, int64_t deadline, bool *own)
+{
+    struct sockaddr_un address;
+    socklen_t len = address_of(name, &address);
+    int fd = open_socket(0);
+
+    if (fd >= 0 &&
+        (connect_until(fd, &address, len, deadline) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0))
+        return failed(fd, errno);
+    *own = fd >= 0 && is_own(fd);
+    return fd;
+}
+
+int wire_connect(const char *name, int64_t deadline)
+{
+    bool own;
+    int fd = wire_connect_to_any(name, deadline, &own);
+
+    return fd < 0 || own ? fd : failed(fd, EPERM);
+}
+
+/* ---- words ---- */
+
+static bool send_text(int fd, const char *text)
+{
+    size_t len = strlen(text);
+
+    return len < WIRE_SIZE && send(fd, text, len, MSG_NOSIGNAL) == (ssize_t)len;
+}
+
+static bool receive_text(int fd, char text[WIRE_SIZE])
+{
+    ssize_t len = recv(fd, text, WIRE_SIZE - 1, 0);
+
+    if (len <= 0 || memchr(text, 0, (size_t)len))
+        return false;
+    text[len] = '\0';
+    return true;
+}
+
+bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *servers, bool probe)
+{
+    char *addresses = servers_export_addresses(servers);
+    char *text =
+        xasprintf("%s %d %" PRId32 "\n%s%s\n%s", probe ? "probe" : "enter", (int)lock->kind,
+                  lock->permits, servers_chroot(servers), lock->path, addresses);
+    bool sent = send_text(fd, text);
+
+    free(addresses);
+    free(text);
+    return sent;
+}
+
+void wire_tell(int fd, const struct reentry_lock *locks, size_t count,
+               const struct servers *servers)
+{
+    char *text = servers_export_addresses(servers);
+
+    for (size_t i = 0; i < count; i++) {
+        char *longer = xasprintf("%s\n%" PRId32 " %s%s", text, locks[i].permits,
+                                 servers_chroot(servers), locks[i].path);
+
+        if (strlen(longer) >= WIRE_SIZE) {
+            free(longer);
+            break;
+        }
+        xreplace(&text, longer);
+    }
+    send_text(fd, text);
+    free(text);
+}
+
+bool wire_hears_of(int fd, const struct reentry_lock *lock, const struct servers *servers,
+                   int64_t deadline)
+{
+    struct pollfd word = {.fd = fd, .events = POLLIN};
+    char text[WIRE_SIZE];
+    char *rest = text;
+    const char *addresses;
+
+    if (poll(&word, 1, clock_poll_timeout(deadline)) <= 0 || !receive_text(fd, text))
+        return false;
+    addresses = strsep(&rest, "\n");
+    while (rest) {
+        const char *line = strsep(&rest, "\n");
+        int32_t permits;
+        int path_at = 0;
+
+        /* NOLINTNEXTLINE(cert-err34-c) */
+        if (sscanf(line, "%" SCNd32 " %n", &permits, &path_at) == 1 && path_at > 0 &&
+            permits == lock->permits &&
+            servers_same_place(servers, lock->path, addresses, line + path_at))
+            return true;
+    }
+    return false;
+}
+
+bool wire_ask_unlock(int fd, const char *path, const char *servers)
+{
+    char *text = xasprintf("unlock\n%s\n%s", path, servers);
+    bool sent = send_text(fd, text);
+
+    free(text);
+    return sent;
+}
+
+bool wire_read_request(int fd, struct wire_request *request)
+{
+    char *rest = request->text;
+    const char *head;
+    char verb[6];
+    int kind;
+
+    *request = (struct wire_request){0};
+    if (!receive_text(fd, request->text))
+        return false;
+    head = strsep(&rest, "\n");
+    request->path = strsep(&rest, "\n");
+    request->addresses = rest;
+    request->unlock = rest && strcmp(head, "unlock") == 0;
+    if (request->unlock)
+        return true;
+    /* What does not fit a number is none that is known.  NOLINTNEXTLINE(cert-err34-c) */
+    if (!rest || sscanf(head, "%5s %d %" SCNd32, verb, &kind, &request->lock.permits) != 3)
+        return false;
+    request->probe = strcmp(verb, "probe") == 0;
+    if (!request->probe && strcmp(verb, "enter") != 0)
+        return false;
+    request->lock.kind = (enum naming_kind)kind;
+    return true;
+}
+
+void wire_answer(int fd, enum reentry_answer answer, const char *node, int64_t token)
+{
+    char *text = xasprintf("%s %" PRId64 " %s", answers[answer], token, node);
+
+    send_text(fd, text);
+    free(text);
+}
+
+enum reentry_answer wire_read_answer(int fd, int wake_fd, int64_t deadline, char **node,
+                                     int64_t *token)
+{
+    struct pollfd fds[] = {{.fd = fd, .events = POLLIN}, {.fd = wake_fd, .events = POLLIN}};
+    char text[WIRE_SIZE];
+    int node_at = 0;
+    char word[16];
+
+    if (poll(fds, 2, clock_poll_timeout(deadline)) <= 0 || !fds[0].revents)
+        return REENTRY_SILENT;
+    if (!receive_text(fd, text))
+        return REENTRY_UNKNOWN;
+    /* NOLINTNEXTLINE(cert-err34-c) */
+    if (sscanf(text, "%15s %" SCNd64 " %n", word, token, &node_at) != 2 || node_at == 0)
+        return REENTRY_UNKNOWN;
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        if (strcmp(word, answers[i]) == 0) {
+            if (i == REENTRY_ENTERED)
+                *node = xstrdup(text + node_at);
+            return (enum reentry_answer)i;
+        }
+    }
+    return REENTRY_UNKNOWN;
+}

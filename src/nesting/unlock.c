@@ -1,0 +1,90 @@
+#include "nesting/unlock.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "nesting/hold.h"
+#include "nesting/holds.h"
+#include "nesting/reentry_wire.h"
+
+/* How long to wait for keepers that others keep busy. */
+#define CONNECT_PATIENCE (10 * CLOCK_S)
+
+/* For a keeper to give the lock back takes a few seconds at the most; one may be stopped. */
+#define ANSWER_PATIENCE (20 * CLOCK_S)
+
+struct wanted {
+    const char *path;
+    const char *servers;
+    enum reentry_answer answer;
+    bool together; /* a hold has it with another one */
+    char *name;    /* of the keeper's socket that was asked last */
+};
+
+/*
+ * Whether this keeper holds it, or may.  It answers when it has given the lock back; one that is
+ * killed hangs up.
+ */
+static bool ask(int fd, enum reentry_holder kind, bool own, const char *name, void *context)
+{
+    struct wanted *wanted = context;
+    char *node = NULL;
+    int64_t token;
+
+    if (!own || kind != REENTRY_CALLER || !wire_ask_unlock(fd, wanted->path, wanted->servers))
+        return false; /* it has just ended */
+    wanted->answer = wire_read_answer(fd, -1, clock_now() + ANSWER_PATIENCE, &node, &token);
+    free(node);
+    wanted->together = wanted->together || wanted->answer == REENTRY_TOGETHER;
+    xreplace(&wanted->name, xstrdup(name));
+    return wanted->answer == REENTRY_UNLOCKED || wanted->answer == REENTRY_IN_USE ||
+           wanted->answer == REENTRY_STUCK || wanted->answer == REENTRY_SILENT;
+}
+
+static int give_back(const struct options *options, struct wanted *wanted)
+{
+    /* What others than -z say of servers need not be what it was when the lock was taken. */
+    const struct setting *servers = options_typed(options, 'z');
+    const char *whom = options->hold_for ? "that process" : "this script";
+
+    wanted->servers = servers ? servers->text : "";
+    if (!holds_find(options->hold_for, clock_now() + CONNECT_PATIENCE, ask, wanted)) {
+        if (wanted->together)
+            log_notice("%s is held for %s as --with of another lock: --unlock that one, and all "
+                       "are given back",
+                       options->lock, whom);
+        else
+            log_notice("%s is not held for %s%s%s: there is nothing to unlock", options->lock, whom,
+                       *wanted->servers ? " at " : "", wanted->servers);
+        return EXITCODE_BUSY;
+    }
+    if (wanted->answer == REENTRY_IN_USE)
+        log_notice("%s is used by a zkflock inside %s, and given back when that has ended",
+                   options->lock, whom);
+    if (wanted->answer == REENTRY_SILENT) {
+        log_error("what holds a lock for %s does not answer, and may hold %s", whom, options->lock);
+        return EXITCODE_UNREACHABLE;
+    }
+    if (wanted->answer != REENTRY_STUCK)
+        return 0;
+    log_error("no answer from the ensemble: %s could not be given back; it is held for %s no more, "
+              "and comes free when the session expires",
+              options->lock, whom);
+    return EXITCODE_UNREACHABLE;
+}
+
+int unlock(const struct options *options)
+{
+    struct wanted wanted = {.path = options->lock};
+    int status = give_back(options, &wanted);
+
+    if (options->hold_export && status)
+        hold_export_failure(status);
+    else if (options->hold_export && !hold_export_end(options->lock, wanted.name))
+        status = EXITCODE_OSERR;
+    free(wanted.name);
+    return status;
+}

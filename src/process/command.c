@@ -1,0 +1,98 @@
+#include "process/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/xalloc.h"
+
+/* 0 if the file can be executed, else errno. */
+static int executable(const char *file)
+{
+    struct stat st;
+
+    if (stat(file, &st) < 0)
+        return errno;
+    if (!S_ISREG(st.st_mode))
+        return S_ISDIR(st.st_mode) ? EISDIR : EACCES;
+    return faccessat(AT_FDCWD, file, X_OK, AT_EACCESS) < 0 ? errno : 0;
+}
+
+enum exitcode command_exec_failure(int error)
+{
+    if (error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM)
+        return EXITCODE_OSERR; /* the system's, not the command's */
+    return error == ENOENT || error == ENOTDIR ? EXITCODE_NOTFOUND : EXITCODE_NOEXEC;
+}
+
+static enum exitcode complain(const struct command *command, const char *name, int error)
+{
+    if (error == ENOENT)
+        log_error("%s not found: %s", command->role, name);
+    else
+        log_error("cannot execute %s: %s", name, strerror(error));
+    return command_exec_failure(error);
+}
+
+enum exitcode command_find(struct command *command)
+{
+    const char *name = command->argv[0];
+    const char *path = getenv("PATH");
+    int trouble = ENOENT;
+
+    if (name[0] == '\0')
+        return complain(command, "'' (an empty word)", ENOENT);
+    if (strchr(name, '/')) {
+        trouble = executable(name);
+        command->file = xstrdup(name);
+        return trouble ? complain(command, name, trouble) : 0;
+    }
+    /* Without PATH, what execvp(3) falls back to. */
+    for (const char *dir = path ? path : "/bin:/usr/bin"; dir;) {
+        size_t len = strcspn(dir, ":");
+        char *file = len ? xasprintf("%.*s/%s", (int)len, dir, name) : xasprintf("./%s", name);
+        int error = executable(file);
+
+        if (error == 0) {
+            command->file = file;
+            return 0;
+        }
+        free(file);
+        if (error == EACCES)
+            trouble = EACCES;
+        dir = dir[len] ? dir + len + 1 : NULL;
+    }
+    return complain(command, name, trouble);
+}
+
+/* Returns errno if the command cannot be executed. */
+static int execute(const struct command *command, pid_t parent)
+{
+    const struct command_inheritance *inherited = &command->inherited;
+
+    /* Fails if the caller's process group has died; then so will this process. */
+    if (inherited->process_group || inherited->leads_group)
+        setpgid(0, inherited->leads_group ? 0 : inherited->process_group);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+        return errno;
+    if (getppid() != parent)
+        _exit(EXITCODE_INTERNAL);
+    if (inherited->ignores_child)
+        signal(SIGCHLD, SIG_IGN);
+    sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
+    execvp(command->file, command->argv);
+    return errno;
+}
+
+_Noreturn void command_become(const struct command *command, pid_t parent, int failure)
+{
+    int error = execute(command, parent);
+
+    if (write(failure, &error, sizeof(error)) < 0)
+        _exit(EXITCODE_OSERR);
+    _exit((int)command_exec_failure(error));
+}

@@ -1,0 +1,313 @@
+#include "process/front.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/exitcode.h"
+#include "base/log.h"
+#include "process/process.h"
+
+/*
+ * From the keeper: GUARD's number is a pid, STOP's a signal, END's and RELEASE's a status.  SIGNAL
+ * is to it, as is the answer to FORSAKE.
+ */
+enum message_type {
+    MESSAGE_SIGNAL,
+    MESSAGE_GUARD,
+    MESSAGE_STOP,
+    MESSAGE_FORGET,
+    MESSAGE_FORSAKE,
+    MESSAGE_END,
+    MESSAGE_RELEASE,
+};
+
+/* A front that is stopped does not answer. */
+enum { FORSAKE_PATIENCE_MS = 1000 };
+
+struct message {
+    int32_t type;
+    int32_t number;
+    int32_t flag; /* SIGNAL: the group has it; STOP: the keeper too */
+};
+
+static void say(int link, enum message_type type, int number, bool flag)
+{
+    const struct message message = {.type = (int32_t)type, .number = number, .flag = flag};
+    ssize_t sent = send(link, &message, sizeof(message), MSG_NOSIGNAL);
+
+    (void)sent; /* that the other side is dead is found out by reading */
+}
+
+/* ---- the front's process ---- */
+
+struct front_process {
+    int link;
+    int signal_fd;
+    pid_t keeper;
+    pid_t guard;
+    int status;       /* -1: not known yet */
+    bool interrupted; /* by Ctrl-C */
+    front_last_words *last_words;
+    struct witness witness;
+};
+
+static _Noreturn void end(struct front_process *process, int status)
+{
+    witness_end(&process->witness);
+    if (status && process->last_words)
+        process->last_words(status);
+    /* As a command that Ctrl-C ends: of one that exits a shell thinks that it has dealt with it. */
+    if (process->interrupted && status == EXITCODE_SIGNAL + SIGINT)
+        signals_die_of(SIGINT);
+    _exit(status);
+}
+
+/* The link has closed: the keeper has ended, one way or the other. */
+static _Noreturn void finish(struct front_process *process)
+{
+    waitpid(process->keeper, NULL, 0);
+    if (process->status >= 0)
+        end(process, process->status);
+    /* It was killed.  The guard, this process's child now, ends the command. */
+    if (process->guard > 0)
+        waitpid(process->guard, NULL, 0);
+    log_error("the keeper process was killed, so the command was ended");
+    end(process, EXITCODE_INTERNAL);
+}
+
+static void hear_keeper(struct front_process *process)
+{
+    struct message message;
+    ssize_t len;
+
+    /* A keeper that ends without having read all it was told resets the link; its own words, the
+       status among them, come after that error. */
+    do {
+        len = recv(process->link, &message, sizeof(message), 0);
+    } while (len < 0 && errno == ECONNRESET);
+    if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR))
+        finish(process);
+    if (len != sizeof(message))
+        return;
+    if (message.type == MESSAGE_RELEASE)
+        end(process, message.number);
+    if (message.type == MESSAGE_END) {
+        process->status = message.number;
+    } else if (message.type == MESSAGE_GUARD) {
+        process->guard = message.number;
+    } else if (message.type == MESSAGE_FORGET) {
+        witness_forget(&process->witness);
+    } else if (message.type == MESSAGE_FORSAKE) {
+        prctl(PR_SET_CHILD_SUBREAPER, 0);
+        say(process->link, MESSAGE_FORSAKE, 0, false);
+    } else if (message.type == MESSAGE_STOP) {
+        /* The keeper stops itself, so that it gets no lock in between. */
+        if (message.flag)
+            waitpid(process->keeper, NULL, WUNTRACED);
+        signals_stop_self(message.number);
+        kill(process->keeper, SIGCONT);
+    }
+}
+
+/*
+ * What a terminal sends, it sends to all of the group.  But when it goes away, only the leader of
+ * the session is told.
+ */
+static void hear_signal(struct front_process *process, const struct signals_received *signal)
+{
+    int number = signal->number;
+    bool leader_alone = (number == SIGHUP || number == SIGCONT) && getsid(0) == getpid();
+
+    if (number == SIGINT && signal->from_terminal)
+        process->interrupted = true;
+    if (number != SIGCHLD)
+        say(process->link, MESSAGE_SIGNAL, number,
+            signal->from_terminal ? !leader_alone : witness_has_got(&process->witness, signal));
+}
+
+static _Noreturn void serve(struct front_process *process)
+{
+    struct signals_received signal;
+    struct pollfd fds[] = {{.fd = process->signal_fd, .events = POLLIN},
+                           {.fd = process->link, .events = POLLIN}};
+
+    for (;;) {
+        poll(fds, 2, -1);
+        while (signals_next(process->signal_fd, &signal))
+            hear_signal(process, &signal);
+        hear_keeper(process);
+    }
+}
+
+/* ---- for the keeper ---- */
+
+/* Asked of the kernel: /dev/tty may be missing, in a container or a chroot. */
+static bool has_terminal(void)
+{
+    struct process self;
+
+    return process_read(getpid(), &self) && self.terminal != 0;
+}
+
+/* Returns in the child, or -1 with errno. */
+static int split(struct front *front, const struct command_inheritance *inherited, bool detached,
+                 front_last_words *last_words)
+{
+    struct front_process process = {
+        .signal_fd = front->signal_fd, .status = -1, .last_words = last_words};
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
+        return -1;
+    /* Before the fork: orphans of a keeper that dies must find their new parent. */
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    process.link = ends[0];
+    process.keeper = fork();
+    if (process.keeper < 0)
+        return -1;
+    if (process.keeper > 0) {
+        close(ends[1]);
+        if (!detached)
+            witness_start(&process.witness);
+        serve(&process);
+    }
+    close(ends[0]);
+    /* Were the front killed while both are stopped, nobody else would continue this process. */
+    prctl(PR_SET_PDEATHSIG, SIGCONT);
+    if (detached)
+        setsid();
+    else if (inherited->process_group) /* as for the guard, which is to find it */
+        setpgid(0, 0);
+    front->link = ends[1];
+    front->separate = true;
+    return 0;
+}
+
+int front_start(struct front *front, struct command_inheritance *inherited, bool detached,
+                front_last_words *last_words)
+{
+    *front = (struct front){.link = -1};
+    inherited->process_group = getpgrp();
+    front->signal_fd = signals_block(&inherited->mask, &inherited->ignores_child);
+    if (front->signal_fd < 0 ||
+        ((detached || has_terminal()) && split(front, inherited, detached, last_words) < 0))
+        return -1;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (!front->separate)
+        witness_start(&front->witness);
+    return 0;
+}
+
+int front_link_fd(const struct front *front)
+{
+    return front->link;
+}
+
+int front_signal_fd(const struct front *front)
+{
+    return front->signal_fd;
+}
+
+/* Behind a front, of the keeper's own signals only SIGCHLD counts. */
+static enum front_news next_own_signal(const struct front *front, struct signals_received *signal)
+{
+    while (signals_next(front->signal_fd, signal)) {
+        if (signal->number == SIGCHLD)
+            return FRONT_CHILD;
+        if (!front->separate)
+            return FRONT_SIGNAL;
+    }
+    return FRONT_NOTHING;
+}
+
+enum front_news front_next(struct front *front, struct signals_received *signal)
+{
+    struct message message;
+    ssize_t len;
+
+    if (front->link < 0)
+        return next_own_signal(front, signal);
+    len = recv(front->link, &message, sizeof(message), 0);
+    if (len == sizeof(message)) {
+        *signal =
+            (struct signals_received){.number = message.number, .to_group = message.flag != 0};
+        return FRONT_SIGNAL;
+    }
+    if (len < 0 && (errno == EAGAIN || errno == EINTR))
+        return next_own_signal(front, signal);
+    close(front->link);
+    front->link = -1;
+    return FRONT_DIED;
+}
+
+bool front_group_has(struct front *front, const struct signals_received *signal)
+{
+    return signal->to_group || (!front->separate && witness_has_got(&front->witness, signal));
+}
+
+void front_before_command(const struct front *front)
+{
+    if (front->separate)
+        say(front->link, MESSAGE_FORGET, 0, false);
+    else
+        witness_forget(&front->witness);
+}
+
+void front_introduce(const struct front *front, pid_t guard)
+{
+    if (front->link >= 0)
+        say(front->link, MESSAGE_GUARD, guard, false);
+}
+
+void front_stop(const struct front *front, int number, bool keeper_too)
+{
+    if (front->separate) {
+        say(front->link, MESSAGE_STOP, number, keeper_too);
+        if (keeper_too)
+            raise(SIGSTOP); /* the front continues this process */
+    } else if (keeper_too) {
+        signals_stop_self(number);
+    }
+}
+
+void front_forsake(const struct front *front)
+{
+    struct pollfd link = {.fd = front->link, .events = POLLIN};
+    struct message answer = {.type = MESSAGE_SIGNAL};
+
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    if (front->link < 0)
+        return;
+    say(front->link, MESSAGE_FORSAKE, 0, false);
+    while (answer.type != MESSAGE_FORSAKE && poll(&link, 1, FORSAKE_PATIENCE_MS) == 1)
+        if (recv(front->link, &answer, sizeof(answer), 0) != sizeof(answer))
+            return;
+}
+
+void front_release(struct front *front, int status)
+{
+    struct signals_received unheard;
+    bool child = false;
+
+    say(front->link, MESSAGE_RELEASE, status, false);
+    close(front->link);
+    front->link = -1;
+    front->separate = false;
+    /* What came to this process so far was for the front; but the children are its own. */
+    while (signals_next(front->signal_fd, &unheard))
+        child = child || unheard.number == SIGCHLD;
+    if (child)
+        raise(SIGCHLD);
+}
+
+void front_end(struct front *front, int status)
+{
+    witness_end(&front->witness);
+    if (front->link >= 0)
+        say(front->link, MESSAGE_END, status, false);
+}

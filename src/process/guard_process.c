@@ -1,0 +1,266 @@
+#include "process/guard_process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "nesting/hold.h"
+#include "process/guard_state.h"
+#include "process/title.h"
+#include "process/tree.h"
+
+/* Not "zkflock", see title.h: keeper and guard must not be killed at once. */
+#define GUARD_NAME "lock-guard"
+
+/* How long to try to give a dead keeper's place back; then its session has to expire. */
+#define SETTLE_PATIENCE (20 * CLOCK_S)
+
+void guard_tell(const struct guard_state *guard, enum guard_report type, int number)
+{
+    const struct guard_message message = {.type = (int32_t)type,
+                                          .number = number,
+                                          .lease_end = guard->lease_end,
+                                          .when = clock_now()};
+    ssize_t sent = send(guard->link, &message, offsetof(struct guard_message, node), MSG_NOSIGNAL);
+
+    (void)sent; /* a keeper that is dead is noticed by the link */
+}
+
+void guard_set_timer(const struct guard_state *guard, int64_t when)
+{
+    struct itimerspec timer = {0};
+
+    if (when != CLOCK_NEVER) {
+        if (when <= 0)
+            when = 1; /* 0 would disarm it */
+        timer.it_value = (struct timespec){.tv_sec = when / CLOCK_S, .tv_nsec = when % CLOCK_S};
+    }
+    timerfd_settime(guard->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
+}
+
+int64_t guard_kill_time(const struct guard_state *guard)
+{
+    return guard->lease_end - guard->lease.margin;
+}
+
+int64_t guard_first_signal_time(const struct guard_state *guard)
+{
+    return guard_kill_time(guard) - guard->lease.grace;
+}
+
+void guard_watch(const struct guard_state *guard)
+{
+    guard_set_timer(guard, clock_earlier(guard_first_signal_time(guard), guard->limit_at));
+}
+
+_Noreturn void guard_settle(const struct guard_state *guard)
+{
+    const struct guard_mandate *mandate = guard->mandate;
+
+    legacy_settle(mandate->legacy, mandate->servers, SETTLE_PATIENCE);
+    _exit(EXITCODE_INTERNAL);
+}
+
+bool guard_is_guarding(const struct guard_state *guard)
+{
+    return guard->state == RUNNING || guard->state == LINGERING;
+}
+
+/* ---- the keeper ---- */
+
+/* As pkill(1) does by a pattern that finds both: what the command has started is left over, then.
+ */
+static bool was_killed_with_keeper(const struct guard_state *guard)
+{
+    return guard->state == EXITED && WIFSIGNALED(guard->exit_status) &&
+           WTERMSIG(guard->exit_status) == SIGKILL;
+}
+
+static void link_closed(struct guard_state *guard)
+{
+    close(guard->link);
+    guard->link = -1;
+    if (guard->state == READY || guard->state == ENDED ||
+        (guard->state == EXITED && !was_killed_with_keeper(guard)))
+        guard_settle(guard);
+    if (guard->state != KILLING)
+        guard_kill_tree(guard);
+}
+
+/*
+ * Somebody wants the lock: who runs under it is to end, be it the command, the caller in its place,
+ * or, when the command has ended, what uses the lock still.
+ */
+static void ask_to_end(const struct guard_state *guard, int signal)
+{
+    if (guard->pid > 0) {
+        kill(guard->pid, signal);
+        kill(guard->pid, SIGCONT); /* what is stopped would not hear it */
+    } else if (guard->caller_fd >= 0) {
+        syscall(SYS_pidfd_send_signal, guard->caller_fd, signal, NULL, 0);
+        syscall(SYS_pidfd_send_signal, guard->caller_fd, SIGCONT, NULL, 0);
+    } else if (guard_is_guarding(guard)) {
+        tree_signal(signal, 0);
+        tree_signal(SIGCONT, 0);
+    }
+}
+
+/* Whether the command has left the process group that it was started in. */
+static bool is_outside(const struct guard_state *guard)
+{
+    return getpgid(guard->pid) != guard->mandate->command->inherited.process_group;
+}
+
+/*
+ * A command in a group of its own is not stopped by what stops others: no parent of the group is in
+ * another one of its session, and the kernel does not stop a group that nobody could continue. This
+ * process continues it, with all of the group.
+ */
+static void signal_command(struct guard_state *guard, int number)
+{
+    pid_t pid = guard->pid;
+
+    if (number == SIGTSTP && is_outside(guard)) {
+        guard->stopped = getpgid(pid) == pid ? -pid : pid;
+        kill(guard->stopped, SIGSTOP);
+    } else if (number == SIGCONT && guard->stopped) {
+        kill(guard->stopped, SIGCONT);
+        guard->stopped = 0;
+    } else {
+        kill(pid, number);
+    }
+}
+
+static void obey(struct guard_state *guard, const struct guard_message *order)
+{
+    switch ((enum guard_order)order->type) {
+    case GUARD_SHARE:
+        break; /* the descriptor is there, and stays */
+    case GUARD_GO:
+        if (guard->state == READY)
+            guard_start_command(guard, order);
+        break;
+    case GUARD_EXTEND:
+        if (guard_is_guarding(guard) && order->lease_end > guard->lease_end) {
+            guard->lease_end = order->lease_end;
+            guard_watch(guard);
+            guard_tell(guard, GUARD_EXTENDED, 0);
+        }
+        break;
+    case GUARD_SIGNAL:
+        if (guard->pid > 0)
+            signal_command(guard, order->number);
+        else if (guard->state == LINGERING)
+            tree_signal(order->number, 0);
+        break;
+    case GUARD_SIGNAL_OUTSIDE:
+        /* timeout(1), for one, leaves the group that it was started in. */
+        if (guard->pid > 0 && is_outside(guard))
+            signal_command(guard, order->number);
+        break;
+    case GUARD_ASK:
+        ask_to_end(guard, order->number);
+        break;
+    case GUARD_KEEP:
+        guard->used = true;
+        if (!tree_descends(order->number, getpid()))
+            tree_add_user(&(struct procid){.pid = order->number, .started = order->started});
+        if (guard->state == EXITED) {
+            guard->state = LINGERING;
+            guard_watch(guard);
+        }
+        break;
+    case GUARD_UNUSED:
+        guard->used = false;
+        if (guard->state == LINGERING) {
+            guard->state = EXITED;
+            guard_set_timer(guard, CLOCK_NEVER);
+        }
+        break;
+    case GUARD_RELEASE:
+        guard_release_caller(guard);
+        break;
+    case GUARD_KILL:
+        if (guard_is_guarding(guard) || (guard->state == LOST && order->number))
+            guard_end_tree(guard, order->number ? LEASE_KILL : guard->mandate->on_lost);
+        break;
+    case GUARD_DISMISS:
+        _exit(0);
+    }
+}
+
+static void hear_keeper(struct guard_state *guard)
+{
+    struct guard_message order;
+    char descriptor[CMSG_SPACE(sizeof(int))];
+    struct iovec data = {.iov_base = &order, .iov_len = sizeof(order)};
+    struct msghdr packet = {.msg_iov = &data,
+                            .msg_iovlen = 1,
+                            .msg_control = descriptor,
+                            .msg_controllen = sizeof(descriptor)};
+    ssize_t len = recvmsg(guard->link, &packet, MSG_CMSG_CLOEXEC);
+
+    if (len >= (ssize_t)offsetof(struct guard_message, node))
+        obey(guard, &order);
+    else if (len == 0 || (errno != EAGAIN && errno != EINTR))
+        link_closed(guard);
+}
+
+static void open_descriptors(struct guard_state *guard)
+{
+    sigset_t child;
+
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    guard->child_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    guard->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (guard->child_fd < 0 || guard->timer_fd < 0)
+        _exit(EXITCODE_OSERR); /* the keeper tells of it */
+}
+
+_Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate *mandate)
+{
+    struct guard_state guard = {.link = link, .exec_fd = -1, .caller_fd = -1, .mandate = mandate};
+
+    /* A group without a number cannot be joined again: it is not left before the command starts. */
+    if (mandate->caller || mandate->command->inherited.process_group)
+        setpgid(0, 0);
+    title_set(GUARD_NAME);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    open_descriptors(&guard);
+    tree_reserve();
+    if (mandate->caller_fd >= 0) {
+        hold_drop_output();
+        hold_leave_directory();
+    }
+    if (getppid() != keeper)
+        _exit(EXITCODE_INTERNAL);
+    for (;;) {
+        struct pollfd fds[] = {
+            {.fd = guard.exec_fd, .events = POLLIN},   {.fd = guard.child_fd, .events = POLLIN},
+            {.fd = guard.timer_fd, .events = POLLIN},  {.fd = guard.link, .events = POLLIN},
+            {.fd = guard.caller_fd, .events = POLLIN},
+        };
+
+        poll(fds, 5, -1);
+        /* A command that ended in time ended in time, even if the timer is found due as well. */
+        if (fds[0].revents)
+            guard_exec_settled(&guard);
+        if (fds[1].revents)
+            guard_reap(&guard);
+        if (fds[2].revents)
+            guard_timer_due(&guard);
+        if (fds[4].revents)
+            guard_caller_ended(&guard);
+        if (fds[3].revents)
+            hear_keeper(&guard);
+    }
+}

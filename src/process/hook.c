@@ -1,0 +1,275 @@
+#include "process/hook.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "nesting/hold.h"
+#include "process/guard.h"
+#include "process/title.h"
+
+/* Not "zkflock", for the same reason as the guard's. */
+#define RUNNER_NAME "lock-hook"
+
+/* How long a hook that was killed is waited for: one that hangs in the kernel does not die. */
+#define KILL_PATIENCE CLOCK_S
+
+/* The runner's end of the link. */
+#define RUNNER_LINK 3
+
+static const char *const event_names[] = {
+    [HOOK_WAITING] = "waiting", [HOOK_ACQUIRED] = "acquired", [HOOK_RELEASED] = "released",
+    [HOOK_LOST] = "lost",       [HOOK_SKIPPED] = "skipped",   [HOOK_BUSY] = "busy",
+};
+
+struct message {
+    int32_t event;
+    int32_t status;             /* RELEASED */
+    int64_t token;              /* ACQUIRED */
+    char node[GUARD_NODE_SIZE]; /* ACQUIRED */
+};
+
+enum exitcode hook_find(struct hook *hook, const char *text)
+{
+    *hook = (struct hook){.text = text, .link = -1};
+    if (!text)
+        return 0;
+    if (strpbrk(text, " \t\n")) {
+        hook->script = xasprintf("%s \"$1\"", text);
+        hook->words[0] = hook->words[3] = (char *)"/bin/sh";
+        hook->words[1] = (char *)"-c";
+        hook->words[2] = hook->script;
+        hook->event_word = &hook->words[4];
+    } else {
+        hook->words[0] = (char *)text;
+        hook->event_word = &hook->words[1];
+    }
+    hook->command = (struct command){.role = "hook", .argv = hook->words};
+    return command_find(&hook->command);
+}
+
+/* ---- the runner's process ---- */
+
+/* Returns whether the hook has ended, with its *wait_status, by the deadline. */
+static bool await(pid_t pid, int64_t deadline, int *wait_status)
+{
+    sigset_t child;
+
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    while (waitpid(pid, wait_status, WNOHANG) != pid) {
+        int64_t left = deadline - clock_now();
+        const struct timespec span = {.tv_sec = left / CLOCK_S, .tv_nsec = left % CLOCK_S};
+
+        if (left <= 0)
+            return false;
+        sigtimedwait(&child, NULL, &span);
+    }
+    return true;
+}
+
+/* The pipe closes on exec: what comes out of it is why the hook could not be executed. */
+static void judge(const struct hook *hook, int failure, bool in_time, int wait_status)
+{
+    const char *event = *hook->event_word;
+    char limit[CLOCK_FORMAT_SIZE];
+    int error;
+
+    if (!in_time)
+        log_warning("the hook %s failed at \"%s\": killed after %s", hook->text, event,
+                    clock_format(HOOK_LIMIT, limit));
+    else if (read(failure, &error, sizeof(error)) == sizeof(error))
+        log_warning("the hook %s failed at \"%s\": %s", hook->text, event, strerror(error));
+    else if (WIFSIGNALED(wait_status))
+        log_warning("the hook %s failed at \"%s\": signal %d (%s)", hook->text, event,
+                    WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
+    else if (WEXITSTATUS(wait_status) != 0)
+        log_warning("the hook %s failed at \"%s\": status %d", hook->text, event,
+                    WEXITSTATUS(wait_status));
+}
+
+static void run(const struct hook *hook)
+{
+    int failure[2];
+    int wait_status = 0;
+    pid_t self = getpid();
+    pid_t pid = -1;
+
+    if (pipe2(failure, O_CLOEXEC | O_NONBLOCK) < 0 || (pid = fork()) < 0) {
+        log_warning("the hook %s failed at \"%s\": %s", hook->text, *hook->event_word,
+                    strerror(errno));
+        return;
+    }
+    if (pid == 0)
+        command_become(&hook->command, self, failure[1]);
+    close(failure[1]);
+
+    bool in_time = await(pid, clock_now() + HOOK_LIMIT, &wait_status);
+
+    if (!in_time) {
+        kill(-pid, SIGKILL);
+        kill(pid, SIGKILL); /* it may not have made its group yet */
+        await(pid, clock_now() + KILL_PATIENCE, &wait_status);
+    }
+    judge(hook, failure[0], in_time, wait_status);
+    close(failure[0]);
+}
+
+static void export_holder(const struct message *message)
+{
+    char token[24];
+
+    snprintf(token, sizeof(token), "%" PRId64, message->token);
+    setenv("ZKFLOCK_NODE", message->node, 1);
+    setenv("ZKFLOCK_TOKEN", token, 1);
+}
+
+static void export_status(const struct message *message)
+{
+    char status[12];
+
+    snprintf(status, sizeof(status), "%" PRId32, message->status);
+    setenv("ZKFLOCK_STATUS", status, 1);
+}
+
+/* Stdin is empty, stdout and stderr are the caller's, and nothing else is there but the link. */
+static void arrange_descriptors(int link)
+{
+    int empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    if (empty < 0 || dup2(empty, STDIN_FILENO) < 0 ||
+        (link != RUNNER_LINK && dup3(link, RUNNER_LINK, O_CLOEXEC) < 0))
+        _exit(EXITCODE_OSERR);
+    closefrom(RUNNER_LINK + 1);
+}
+
+static _Noreturn void runner_process(struct hook *hook, int link, const char *lock_path)
+{
+    struct message message;
+
+    setpgid(0, 0);
+    title_set(RUNNER_NAME);
+    arrange_descriptors(link);
+    if (hook->command.hold)
+        hold_drop_output();
+    /* Those of a zkflock around this one are not this lock's. */
+    unsetenv("ZKFLOCK_NODE");
+    unsetenv("ZKFLOCK_TOKEN");
+    unsetenv("ZKFLOCK_STATUS");
+    setenv("ZKFLOCK_LOCK", lock_path, 1);
+    while (recv(RUNNER_LINK, &message, sizeof(message), 0) == sizeof(message)) {
+        if (message.event == HOOK_ACQUIRED)
+            export_holder(&message);
+        else if (message.event == HOOK_RELEASED)
+            export_status(&message);
+        *hook->event_word = (char *)event_names[message.event];
+        run(hook);
+    }
+    _exit(0);
+}
+
+/* ---- for the keeper ---- */
+
+int hook_start(struct hook *hook, const struct command *command, const char *lock_path)
+{
+    int ends[2];
+
+    if (!hook->text)
+        return 0;
+    hook->command.inherited = command->inherited;
+    hook->command.hold = command->hold;
+    hook->command.inherited.leads_group = true;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return -1;
+    hook->pid = fork();
+    if (hook->pid == 0)
+        runner_process(hook, ends[1], lock_path);
+
+    int error = errno;
+
+    close(ends[1]);
+    if (hook->pid < 0) {
+        close(ends[0]);
+        errno = error;
+        return -1;
+    }
+    hook->link = ends[0];
+    return 0;
+}
+
+static bool was_told(const struct hook *hook, enum hook_event event)
+{
+    return hook->told & 1u << event;
+}
+
+static void tell(struct hook *hook, const struct message *message)
+{
+    enum hook_event event = (enum hook_event)message->event;
+
+    if (hook->link < 0 || was_told(hook, event))
+        return;
+    hook->told |= 1u << event;
+    /* A runner that was killed tells nobody anything. */
+    if (send(hook->link, message, sizeof(*message), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        log_debug("the runner of the hook is dead");
+}
+
+void hook_tell(struct hook *hook, enum hook_event event)
+{
+    const struct message message = {.event = (int32_t)event};
+
+    tell(hook, &message);
+}
+
+void hook_tell_released(struct hook *hook, int status)
+{
+    const struct message message = {.event = HOOK_RELEASED, .status = status};
+
+    if (was_told(hook, HOOK_ACQUIRED) && !was_told(hook, HOOK_LOST))
+        tell(hook, &message);
+}
+
+void hook_tell_acquired(struct hook *hook, const char *node, int64_t token)
+{
+    struct message message = {.event = HOOK_ACQUIRED, .token = token};
+
+    strncpy(message.node, node, sizeof(message.node) - 1);
+    tell(hook, &message);
+}
+
+/* As long as it can take the runner; one that is stopped is not waited for. */
+static int64_t end_deadline(const struct hook *hook)
+{
+    return clock_now() + __builtin_popcount(hook->told) * (HOOK_LIMIT + KILL_PATIENCE) +
+           KILL_PATIENCE;
+}
+
+void hook_end(struct hook *hook)
+{
+    struct pollfd fd = {.fd = hook->link}; /* POLLHUP comes unasked, when the runner has ended */
+
+    if (hook->link < 0)
+        return;
+    shutdown(hook->link, SHUT_WR);
+    if (poll(&fd, 1, clock_poll_timeout(end_deadline(hook))) == 1)
+        waitpid(hook->pid, NULL, 0);
+    close(hook->link);
+    hook->link = -1;
+}
+
+void hook_release(struct hook *hook)
+{
+    free(hook->command.file);
+    free(hook->script);
+}

@@ -1,0 +1,106 @@
+#include "process/legacy.h"
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+/* Some two hundred servers; with more, the session is left to expire. */
+#define ADDRESSES_SIZE 8192
+
+/* Some ten locks with the longest of paths; with more, the same. */
+#define LOCKS_SIZE 24576
+
+struct entry {
+    struct session_identity identity;
+    int timeout_ms;
+    char locks[LOCKS_SIZE];
+    char addresses[ADDRESSES_SIZE];
+};
+
+/* The keeper may be killed while it writes: the entry that is not in force is written. */
+struct legacy {
+    atomic_int in_force; /* 0: none, else the entry's number and 1 */
+    struct entry entries[2];
+};
+
+struct legacy *legacy_new(void)
+{
+    void *memory = mmap(NULL, sizeof(struct legacy), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void legacy_free(struct legacy *legacy)
+{
+    if (legacy)
+        munmap(legacy, sizeof(*legacy));
+}
+
+void legacy_write(struct legacy *legacy, const struct session *session, const struct lockset *set,
+                  const struct servers *servers)
+{
+    int in_force = atomic_load(&legacy->in_force);
+    const struct entry *now = &legacy->entries[in_force == 2];
+    struct entry *next = &legacy->entries[in_force == 1];
+    int64_t id = session_id(session);
+
+    if (id == 0)
+        return;
+    if (lockset_export(set, next->locks, LOCKS_SIZE) >= LOCKS_SIZE)
+        return;
+    if (in_force && now->identity.id == id && strcmp(now->locks, next->locks) == 0)
+        return;
+
+    char *addresses = servers_export_addresses(servers);
+    size_t len = strlen(addresses) + 1;
+
+    if (len <= ADDRESSES_SIZE) {
+        next->identity = session_identity(session);
+        next->timeout_ms = session_timeout_ms(session);
+        memcpy(next->addresses, addresses, len);
+        atomic_store(&legacy->in_force, in_force == 1 ? 2 : 1);
+    }
+    free(addresses);
+}
+
+static void serve(struct session *session, struct lockset *set, int64_t deadline)
+{
+    while (lockset_phase(set) == LOCK_LEAVING && clock_now() < deadline) {
+        struct pollfd fd = {.fd = session_fd(session), .events = POLLIN};
+        struct session_event event;
+        int64_t next = clock_earlier(deadline, session_tick(session));
+
+        poll(&fd, 1, clock_poll_timeout(next));
+        while (session_next_event(session, &event))
+            lockset_handle(set, &event);
+    }
+}
+
+void legacy_settle(const struct legacy *legacy, struct servers *servers, int64_t patience)
+{
+    int in_force = atomic_load(&legacy->in_force);
+    const struct entry *entry = &legacy->entries[in_force == 2];
+
+    if (!in_force)
+        return;
+    servers_import_addresses(servers, entry->addresses);
+
+    struct session *session = session_resume(servers, entry->timeout_ms, &entry->identity);
+
+    if (!session)
+        return;
+
+    struct lockset *set = lockset_resume(session, entry->locks);
+
+    serve(session, set, clock_now() + patience);
+    log_info("the keeper was killed; its place in the queue %s",
+             lockset_phase(set) == LOCK_LEFT ? "has been given back" : "goes with its session");
+    lockset_free(set);
+    session_close(session);
+}

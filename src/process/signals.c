@@ -1,0 +1,153 @@
+#include "process/signals.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* What ends zkflock while it waits, and goes to the command while that runs. */
+static const int ending[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
+
+static const int others[] = {SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGCHLD};
+
+static bool contains(const int *list, size_t len, int number)
+{
+    for (size_t i = 0; i < len; i++)
+        if (list[i] == number)
+            return true;
+    return false;
+}
+
+bool signals_end(int number)
+{
+    return contains(ending, sizeof(ending) / sizeof(ending[0]), number);
+}
+
+bool signals_stop(int number)
+{
+    return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+}
+
+bool signals_to_forward(int number)
+{
+    return signals_end(number) || number == SIGTSTP || number == SIGCONT || number == SIGWINCH;
+}
+
+/* What the caller has ignored, as nohup(1) does, stays so: blocked, it would be queued. */
+static void add_ending(sigset_t *set)
+{
+    for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
+        struct sigaction action;
+
+        sigaction(ending[i], NULL, &action);
+        if (action.sa_handler != SIG_IGN)
+            sigaddset(set, ending[i]);
+    }
+}
+
+int signals_block(sigset_t *old_mask, bool *ignored_child)
+{
+    struct sigaction old_child;
+    sigset_t blocked;
+
+    sigemptyset(&blocked);
+    add_ending(&blocked);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        sigaddset(&blocked, others[i]);
+
+    int fd = signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
+
+    if (fd < 0)
+        return -1;
+    /* A write to a reader that is gone is no reason to die with a lock in hand. */
+    sigaddset(&blocked, SIGPIPE);
+    sigaddset(&blocked, SIGXFSZ); /* nor is a log that has reached its limit */
+    sigprocmask(SIG_BLOCK, &blocked, old_mask);
+    /* An ignored SIGCHLD, which is inherited, would have the kernel reap behind our back. */
+    sigaction(SIGCHLD, NULL, &old_child);
+    *ignored_child = old_child.sa_handler == SIG_IGN;
+    if (*ignored_child)
+        signal(SIGCHLD, SIG_DFL);
+    return fd;
+}
+
+bool signals_next(int fd, struct signals_received *received)
+{
+    struct signalfd_siginfo info;
+    bool from_terminal;
+    ssize_t len;
+
+    do {
+        len = read(fd, &info, sizeof(info));
+    } while (len < 0 && errno == EINTR);
+    if (len != sizeof(info))
+        return false;
+    /* An alarm(2) is the kernel's too, set by whatever has executed zkflock, and this process's. */
+    from_terminal = info.ssi_code == SI_KERNEL && info.ssi_signo != SIGALRM;
+    *received = (struct signals_received){
+        .number = (int)info.ssi_signo,
+        .sender = (pid_t)info.ssi_pid,
+        .from_terminal = from_terminal,
+        .to_group = from_terminal,
+    };
+    return true;
+}
+
+static void mask_one(int how, int number)
+{
+    sigset_t one;
+
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    sigprocmask(how, &one, NULL);
+}
+
+/*
+ * Through the default action and not SIGSTOP: the kernel does not stop an orphaned process group
+ * for these signals, where nobody could continue it.
+ */
+void signals_stop_self(int number)
+{
+    raise(number);
+    mask_one(SIG_UNBLOCK, number);
+    mask_one(SIG_BLOCK, number);
+}
+
+void signals_die_of(int number)
+{
+    signal(number, SIG_DFL);
+    mask_one(SIG_UNBLOCK, number);
+    raise(number);
+}
+
+void signals_await_foreground(int terminal)
+{
+    mask_one(SIG_UNBLOCK, SIGTTOU);
+    /* Of no effect; but from the background the kernel does not let it through, as often as it is
+     * tried. */
+    tcflow(terminal, TCOON);
+    mask_one(SIG_BLOCK, SIGTTOU);
+}
+
+void signals_let_end(bool at_once)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    add_ending(&set);
+    sigprocmask(at_once ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
+}
+
+const char *signals_name(int number, char buf[SIGNALS_NAME_SIZE])
+{
+    const char *name = sigabbrev_np(number);
+
+    if (name)
+        snprintf(buf, SIGNALS_NAME_SIZE, "SIG%s", name);
+    else
+        snprintf(buf, SIGNALS_NAME_SIZE, "signal %d", number);
+    return buf;
+}

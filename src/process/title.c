@@ -1,0 +1,45 @@
+#include "process/title.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "base/xalloc.h"
+
+/* What the kernel shows as the command line: the memory of the arguments, one behind the other. */
+static char *shown;
+static size_t shown_size;
+
+/* Both are never freed: volatile, or the compiler leaves out that they are referred to. */
+static char **volatile copy; /* argv as it is used from now on */
+static char *volatile texts; /* what it points to */
+
+char **title_init(int argc, char **argv)
+{
+    size_t size = 0;
+
+    for (int i = 0; i < argc; i++)
+        size += strlen(argv[i]) + 1;
+    copy = xcalloc((size_t)argc + 1, sizeof(copy[0]));
+    texts = xcalloc(size + 1, 1);
+    shown = argv[0];
+
+    char *end = texts;
+
+    for (int i = 0; i < argc; i++) {
+        copy[i] = end;
+        end = stpcpy(end, argv[i]) + 1;
+        if (argv[i] == shown + shown_size)
+            shown_size += strlen(argv[i]) + 1;
+    }
+    return copy;
+}
+
+void title_set(const char *name)
+{
+    prctl(PR_SET_NAME, name);
+    if (shown_size == 0)
+        return;
+    /* The last byte stays 0: else the kernel goes on into the environment. */
+    memset(shown, 0, shown_size);
+    strncpy(shown, name, shown_size - 1);
+}

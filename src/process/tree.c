@@ -1,0 +1,256 @@
+#include "process/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "process/process.h"
+#include "process/tree_state.h"
+
+/* For how long to kill nothing but children before the others are looked for. */
+#define CHILDREN_FIRST (10 * CLOCK_MS)
+
+/* How long to wait for what has been killed to end, in the first rounds and later. */
+#define FIRST_PAUSE (5 * CLOCK_MS)
+#define LONGEST_PAUSE (40 * CLOCK_MS)
+#define LATER_PAUSE (320 * CLOCK_MS)
+#define FIRST_ROUNDS 50
+
+pid_t tree_parent(pid_t pid)
+{
+    struct process process;
+
+    return process_read(pid, &process) ? process.parent : -1;
+}
+
+bool tree_descends(pid_t pid, pid_t ancestor)
+{
+    while (pid > 0 && pid != ancestor)
+        pid = tree_parent(pid);
+    return pid == ancestor;
+}
+
+bool tree_visible(void)
+{
+    char text[16] = "";
+
+    /* That of another pid namespace shows other numbers. */
+    return readlink("/proc/self", text, sizeof(text) - 1) > 0 &&
+           strtol(text, NULL, 10) == (long)getpid() &&
+           (!process_some_hidden() || process_children_listed());
+}
+
+/*
+ * Descriptors put by, for /proc, a file in it and a pidfd: others may have taken the last ones by
+ * the time when a command has to be ended.
+ */
+static int reserve[3] = {-1, -1, -1};
+
+void tree_reserve(void)
+{
+    for (size_t i = 0; i < sizeof(reserve) / sizeof(reserve[0]); i++)
+        if (reserve[i] < 0)
+            reserve[i] = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+void tree_release_reserve(void)
+{
+    for (size_t i = 0; i < sizeof(reserve) / sizeof(reserve[0]); i++) {
+        if (reserve[i] >= 0)
+            close(reserve[i]);
+        reserve[i] = -1;
+    }
+}
+
+/* ---- who is in it ---- */
+
+bool tree_has(const struct tree *tree, pid_t pid)
+{
+    const struct process *found = process_list_find(&tree->all, pid);
+
+    return (pid && pid == tree->root) || (found && found->ours);
+}
+
+/* A pass for each generation at the most. */
+static void mark_descendants(const struct tree *tree)
+{
+    bool changed = true;
+
+    while (changed) {
+        changed = false;
+        for (size_t i = 0; i < tree->all.len; i++) {
+            struct process *process = &tree->all.items[i];
+
+            if (!process->ours && tree_has(tree, process->parent))
+                changed = process->ours = true;
+        }
+    }
+}
+
+bool tree_still_has(const struct tree *tree, const struct process *process)
+{
+    struct process now;
+
+    if (process->listed)
+        return process_is_child(process->pid, process->parent);
+    return process_read(process->pid, &now) && now.start == process->start &&
+           tree_has(tree, now.parent);
+}
+
+void tree_mark_all(struct tree *tree)
+{
+    mark_descendants(tree);
+    if (process_some_hidden()) {
+        process_list_add_hidden(&tree->all);
+        mark_descendants(tree);
+    }
+}
+
+static void find_descendants(struct tree *tree)
+{
+    process_list_fill(&tree->all);
+    tree_mark_all(tree);
+}
+
+/* ---- signals ---- */
+
+int tree_open_pidfd(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+bool tree_out_of_descriptors(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+bool tree_signal_one(int pidfd, pid_t pid, int signal)
+{
+    if (pidfd >= 0 && syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) == 0)
+        return true;
+    return (pidfd < 0 || errno != ESRCH) && kill(pid, signal) == 0;
+}
+
+static bool send_signal(const struct tree *tree, const struct process *process, int signal)
+{
+    /* The number of an own child means nobody else until it is waited for. */
+    if (process->parent == tree->root)
+        return kill(process->pid, signal) == 0;
+
+    int pidfd = tree_open_pidfd(process->pid);
+    bool sent = false;
+
+    if (pidfd < 0 && (errno == ESRCH || tree_out_of_descriptors(errno)))
+        return false;
+    /* From here on the descriptor means one process. */
+    if (tree_still_has(tree, process))
+        sent = tree_signal_one(pidfd, process->pid, signal);
+    if (pidfd >= 0)
+        close(pidfd);
+    return sent;
+}
+
+size_t tree_signal(int signal, pid_t child)
+{
+    struct tree tree = {.root = getpid()};
+    size_t sent = 0;
+
+    tree_forget_ended();
+    tree_release_reserve();
+    find_descendants(&tree);
+    for (size_t i = 0; i < tree.all.len; i++) {
+        const struct process *process = &tree.all.items[i];
+
+        if (process->ours && !process_has_ended(process))
+            sent += send_signal(&tree, process, signal);
+    }
+    sent += tree_signal_outsiders(&tree, signal);
+    process_list_release(&tree.all);
+    tree_reserve();
+    if (sent == 0 && child > 0)
+        sent = kill(child, signal) == 0;
+    return sent;
+}
+
+/* ---- the end ---- */
+
+void tree_note_status(struct tree_child *kept, pid_t pid, int wait_status)
+{
+    if (!kept || kept->reaped || pid != kept->pid)
+        return;
+    kept->reaped = true;
+    kept->wait_status = wait_status;
+}
+
+/* Returns whether there are no children any more. */
+static bool reap(pid_t *child, struct tree_child *kept)
+{
+    int status;
+    pid_t pid;
+
+    do {
+        pid = waitpid(-1, &status, WNOHANG);
+        if (pid > 0)
+            tree_note_status(kept, pid, status);
+        if (pid == *child)
+            *child = 0;
+    } while (pid > 0 || (pid < 0 && errno == EINTR));
+    return pid < 0 && errno == ECHILD;
+}
+
+/*
+ * What a child leaves when it dies becomes a child, and to kill children takes a tenth of the time
+ * that it takes to find the others and to make sure of them.
+ */
+static bool kill_children(pid_t *child, struct tree_child *kept)
+{
+    int64_t end = clock_now() + CHILDREN_FIRST;
+    bool childless;
+
+    tree_release_reserve();
+    do {
+        process_kill_children();
+        childless = reap(child, kept);
+    } while (!childless && clock_now() < end && poll(NULL, 0, 1) == 0);
+    tree_reserve();
+    return childless;
+}
+
+bool tree_kill(pid_t *child, struct tree_child *kept)
+{
+    if (!kill_children(child, kept) || !tree_outsiders_ended())
+        tree_signal(SIGKILL, *child);
+    return reap(child, kept) && tree_outsiders_ended();
+}
+
+int64_t tree_kill_pause(unsigned int *round)
+{
+    unsigned int done = (*round)++;
+
+    if (done >= FIRST_ROUNDS)
+        return LATER_PAUSE;
+    return done < 3 ? FIRST_PAUSE << done : LONGEST_PAUSE;
+}
+
+pid_t tree_survivor(void)
+{
+    struct tree tree = {.root = getpid()};
+    pid_t survivor = 0;
+
+    tree_release_reserve();
+    find_descendants(&tree);
+    for (size_t i = 0; i < tree.all.len && !survivor; i++) {
+        struct process *process = &tree.all.items[i];
+
+        if (process->ours && !(process_read(process->pid, process) && process_has_ended(process)))
+            survivor = process->pid;
+    }
+    process_list_release(&tree.all);
+    tree_reserve();
+    return survivor;
+}

@@ -1,0 +1,180 @@
+/*
+ * Those who are no descendants, but count: see tree_add_outsider().
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "process/tree_state.h"
+
+/* Those that were added, and those of their descendants that were ever seen. */
+struct outsider {
+    pid_t pid;
+    uint64_t start;
+    int pidfd;     /* -1: pidfds are not to be had, and number and start have to do */
+    bool borrowed; /* the pidfd */
+};
+
+static struct outsider *outsiders;
+static size_t outsiders_len;
+
+static bool has_ended(const struct outsider *outsider)
+{
+    struct pollfd end = {.fd = outsider->pidfd, .events = POLLIN};
+    struct process now;
+
+    if (outsider->pidfd >= 0)
+        return poll(&end, 1, 0) > 0;
+    return !process_read(outsider->pid, &now) || now.start != outsider->start ||
+           process_has_ended(&now);
+}
+
+static void drop(size_t i)
+{
+    if (!outsiders[i].borrowed && outsiders[i].pidfd >= 0)
+        close(outsiders[i].pidfd);
+    outsiders[i] = outsiders[--outsiders_len];
+}
+
+void tree_forget_ended(void)
+{
+    for (size_t i = outsiders_len; i > 0; i--)
+        if (has_ended(&outsiders[i - 1]))
+            drop(i - 1);
+}
+
+static bool remember(const struct outsider *outsider)
+{
+    struct outsider *longer = reallocarray(outsiders, outsiders_len + 1, sizeof(outsiders[0]));
+
+    if (!longer)
+        return false;
+    outsiders = longer;
+    outsiders[outsiders_len++] = *outsider;
+    return true;
+}
+
+bool tree_add_outsider(pid_t pid, int pidfd)
+{
+    struct outsider outsider = {.pid = pid, .pidfd = pidfd, .borrowed = pidfd >= 0};
+    struct process process;
+
+    tree_forget_ended(); /* as long as the lock is held they come and go */
+    if (pidfd < 0)
+        outsider.pidfd = tree_open_pidfd(pid);
+    if (process_read(pid, &process))
+        outsider.start = process.start;
+    return (outsider.pidfd >= 0 || outsider.start) && remember(&outsider);
+}
+
+void tree_forget_outsider(pid_t pid)
+{
+    for (size_t i = outsiders_len; i > 0; i--)
+        if (outsiders[i - 1].pid == pid)
+            drop(i - 1);
+}
+
+bool tree_add_user(const struct procid *user)
+{
+    if (!tree_add_outsider(user->pid, -1))
+        return false;
+    if (procid_is_current(user))
+        return true;
+    drop(outsiders_len - 1);
+    return false;
+}
+
+static bool spares_session;
+
+void tree_spare_session(void)
+{
+    spares_session = true;
+}
+
+static bool is_spared(pid_t pid)
+{
+    return spares_session && getsid(pid) == getsid(0);
+}
+
+/*
+ * Finds what descends from an outsider that lives: the number of one that has ended may be
+ * another's.  Those whom no descriptor is left for stay unknown.
+ */
+static void find_outsiders(struct tree *tree)
+{
+    tree->root = 0;
+    for (size_t i = 0; i < tree->all.len; i++)
+        tree->all.items[i].ours = false;
+    for (size_t i = 0; i < outsiders_len; i++) {
+        struct process *process = process_list_find(&tree->all, outsiders[i].pid);
+
+        if (process && !has_ended(&outsiders[i]))
+            process->ours = process->known = true;
+    }
+    tree_mark_all(tree);
+    tree_reserve(); /* they may take all the rest */
+    for (size_t i = 0; i < tree->all.len; i++) {
+        struct process *process = &tree->all.items[i];
+
+        if (!process->ours || process->known || is_spared(process->pid))
+            continue;
+
+        struct outsider outsider = {.pid = process->pid, .start = process->start};
+
+        outsider.pidfd = tree_open_pidfd(process->pid);
+        if (outsider.pidfd < 0 && (errno == ESRCH || tree_out_of_descriptors(errno)))
+            continue;
+        process->known = tree_still_has(tree, process);
+        if (process->known)
+            remember(&outsider);
+        else if (outsider.pidfd >= 0)
+            close(outsider.pidfd);
+    }
+    tree_release_reserve();
+}
+
+size_t tree_signal_outsiders(struct tree *tree, int signal)
+{
+    size_t sent = 0;
+
+    if (outsiders_len == 0)
+        return 0;
+    find_outsiders(tree);
+    /* First those who are found through their parents only. */
+    for (size_t i = 0; i < tree->all.len; i++) {
+        const struct process *process = &tree->all.items[i];
+
+        if (process->ours && !process->known && !is_spared(process->pid) &&
+            tree_still_has(tree, process))
+            sent += kill(process->pid, signal) == 0;
+    }
+    for (size_t i = 0; i < outsiders_len; i++)
+        if (!has_ended(&outsiders[i]))
+            sent += tree_signal_one(outsiders[i].pidfd, outsiders[i].pid, signal);
+    return sent;
+}
+
+bool tree_outsiders_ended(void)
+{
+    for (size_t i = 0; i < outsiders_len; i++)
+        if (!has_ended(&outsiders[i]))
+            return false;
+    return true;
+}
+
+bool tree_outsiders_gone(void)
+{
+    struct tree tree = {0};
+
+    if (outsiders_len == 0)
+        return true;
+    tree_forget_ended();
+    tree_release_reserve();
+    process_list_fill(&tree.all);
+    find_outsiders(&tree);
+    process_list_release(&tree.all);
+    tree_reserve();
+    return tree_outsiders_ended();
+}

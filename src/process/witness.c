@@ -1,0 +1,171 @@
+#include "process/witness.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "process/title.h"
+
+#define WITNESS_NAME "lock-witness"
+
+/* How far apart the two may get the same signal, which one comes to first. */
+#define EARLIER CLOCK_S
+#define LATER (100 * CLOCK_MS)
+
+/* How long to wait for an answer; a witness that is stopped gives none. */
+#define PATIENCE (400 * CLOCK_MS)
+
+struct question {
+    uint32_t serial; /* 0: forget what you have seen, and do not answer */
+    int32_t number;
+    int32_t sender;
+};
+
+struct answer {
+    uint32_t serial; /* the question's */
+    bool found;
+};
+
+/* ---- the witness's process ---- */
+
+struct sighting {
+    int32_t sender;
+    int64_t when; /* 0: none */
+    bool used;
+};
+
+static void look(int signal_fd, struct sighting seen[])
+{
+    struct signalfd_siginfo info;
+
+    while (read(signal_fd, &info, sizeof(info)) == sizeof(info))
+        if (info.ssi_signo < NSIG && info.ssi_code != SI_KERNEL)
+            seen[info.ssi_signo] =
+                (struct sighting){.sender = (int32_t)info.ssi_pid, .when = clock_now()};
+}
+
+/*
+ * Each sighting counts once, and again for what comes together with it: timeout(1), for one, sends
+ * its signal to its child and then to the group of that.
+ */
+static bool find(int signal_fd, struct sighting seen[], const struct question *question)
+{
+    struct pollfd more = {.fd = signal_fd, .events = POLLIN};
+    struct sighting *sighting = &seen[question->number];
+    int64_t asked = clock_now();
+    bool found;
+
+    do {
+        look(signal_fd, seen);
+        found = sighting->when && sighting->sender == question->sender &&
+                sighting->when > asked - (sighting->used ? LATER : EARLIER);
+    } while (!found && poll(&more, 1, clock_poll_timeout(asked + LATER)) > 0);
+    sighting->used = sighting->used || found;
+    return found;
+}
+
+static _Noreturn void witness_process(int link, pid_t parent)
+{
+    struct sighting seen[NSIG] = {0};
+    struct question question;
+    sigset_t all;
+
+    title_set(WITNESS_NAME);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    /* Nobody is to wait for the end of a pipe because of this process. */
+    if (getppid() != parent || dup2(link, STDIN_FILENO) < 0)
+        _exit(0);
+    closefrom(STDIN_FILENO + 1);
+
+    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                           {.fd = signalfd(-1, &all, SFD_NONBLOCK), .events = POLLIN}};
+
+    for (;;) {
+        poll(fds, 2, -1);
+        look(fds[1].fd, seen);
+        if (!fds[0].revents)
+            continue;
+        if (recv(STDIN_FILENO, &question, sizeof(question), 0) != sizeof(question))
+            _exit(0);
+
+        if (question.serial == 0) {
+            memset(seen, 0, sizeof(seen));
+            continue;
+        }
+
+        struct answer answer = {.serial = question.serial};
+
+        answer.found = find(fds[1].fd, seen, &question);
+        send(STDIN_FILENO, &answer, sizeof(answer), MSG_NOSIGNAL);
+    }
+}
+
+/* ---- for those who ask it ---- */
+
+void witness_start(struct witness *witness)
+{
+    pid_t self = getpid();
+    int ends[2];
+
+    *witness = (struct witness){.link = -1};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return;
+    witness->pid = fork();
+    if (witness->pid == 0)
+        witness_process(ends[1], self);
+    close(ends[1]);
+    witness->link = ends[0];
+    if (witness->pid < 0) {
+        close(ends[0]);
+        *witness = (struct witness){.link = -1};
+    }
+}
+
+/* Returns whether it could be said. */
+static bool say(const struct witness *witness, const struct question *question)
+{
+    return witness->pid != 0 && send(witness->link, question, sizeof(*question),
+                                     MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(*question);
+}
+
+bool witness_has_got(struct witness *witness, const struct signals_received *signal)
+{
+    const struct question question = {
+        .serial = ++witness->asked, .number = signal->number, .sender = signal->sender};
+    struct pollfd link = {.fd = witness->link, .events = POLLIN};
+    int64_t deadline = clock_now() + PATIENCE;
+    struct answer answer;
+
+    if (!say(witness, &question))
+        return false;
+    while (poll(&link, 1, clock_poll_timeout(deadline)) > 0 &&
+           recv(witness->link, &answer, sizeof(answer), MSG_DONTWAIT) == sizeof(answer))
+        if (answer.serial == question.serial) /* else of an earlier question, late */
+            return answer.found;
+    return false;
+}
+
+void witness_forget(const struct witness *witness)
+{
+    say(witness, &(struct question){.serial = 0});
+}
+
+void witness_end(struct witness *witness)
+{
+    if (witness->pid == 0)
+        return;
+    /* Whoever waits for all children may have had this one. */
+    if (waitpid(witness->pid, NULL, WNOHANG) == 0) {
+        kill(witness->pid, SIGKILL);
+        waitpid(witness->pid, NULL, 0);
+    }
+    close(witness->link);
+    *witness = (struct witness){.link = -1};
+}
