@@ -51,7 +51,7 @@ static void note_children(struct lock *lock, const struct session_event *event)
     lock->listed_pzxid = event->stat.pzxid;
     lock->is_around = recipe_lists(event->children, event->children_len, lock->terms.around);
     lock->is_kazoo_semaphore = false;
-    accept_ask_kazoo(lock, event, lock->path, TAG_KAZOO);
+    above_ask_kazoo(lock, event, lock->path, TAG_KAZOO);
     lock->is_semaphore = recipe_is_semaphore(event->children, event->children_len);
     for (size_t i = 0; !own && i < event->children_len; i++)
         if (strstr(event->children[i], lock->guid) &&
@@ -112,13 +112,13 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
             note_children(lock, event);
         break;
     case TAG_KAZOO:
-        lock->is_kazoo_semaphore |= accept_is_kazoo(event);
+        lock->is_kazoo_semaphore |= above_is_kazoo(event);
         break;
     case TAG_OUTER:
     case TAG_ABOVE:
     case TAG_ABOVE_DATA:
     case TAG_ABOVE_KAZOO:
-        accept_note_above(lock, event);
+        above_note(lock, event);
         break;
     case TAG_PARENT:
         if (event->rc == ZOK)

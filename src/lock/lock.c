@@ -300,11 +300,6 @@ void lock_leave(struct lock *lock)
     leave_begin(lock);
 }
 
-void lock_unmake(struct lock *lock)
-{
-    lock->undo = lock->made && lock->above_path;
-}
-
 void lock_remove(struct lock *lock, const struct lock_znode *others, size_t count)
 {
     lock->others = others;

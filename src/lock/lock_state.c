@@ -59,6 +59,11 @@ void lock_start_over(struct lock *lock)
     lock->phase = LOCK_OUT;
 }
 
+void lock_unmake(struct lock *lock)
+{
+    lock->undo = lock->made && lock->above_path;
+}
+
 void lock_enter_held(struct lock *lock)
 {
     lock->proven_at = lock->proof_sent;

@@ -278,8 +278,9 @@ void step_list(struct lock *lock);
 /* Reads the predecessor and watches it; reads the parent. */
 void step_watch(struct lock *lock);
 
-/* Asks the ensemble, by a write, whether the predecessor is there. */
+/* Asks the ensemble, by a write, whether the predecessor is there; puts that question off. */
 void step_verify(struct lock *lock);
+void step_verify_later(struct lock *lock);
 
 /* Marks the own znode as held, a committed write; then reads the parent. */
 void step_prove(struct lock *lock);
@@ -332,9 +333,6 @@ void queue_proven(struct lock *lock);
 void queue_join_again(struct lock *lock);
 void queue_find_again(struct lock *lock);
 
-/* Puts off the next VERIFY, which asks whether the predecessor is still there. */
-void queue_verify_later(struct lock *lock);
-
 /* VERIFY was answered. */
 void queue_verified(struct lock *lock);
 void queue_watch_again(struct lock *lock);
@@ -379,20 +377,22 @@ void permit_counted(struct lock *lock);
 bool accept_znode(struct lock *lock);
 bool accept_above(struct lock *lock);
 
+/* ---- above.c ---- */
+
 /*
  * A name does not tell whether a child of path is a permit of a kazoo Semaphore or a lock: asks
  * about those in the list that may be one, in the same flight, and whether such an answer is that
  * of one.
  */
-void accept_ask_kazoo(struct lock *lock, const struct session_event *list, const char *path,
+void above_ask_kazoo(struct lock *lock, const struct session_event *list, const char *path,
                       enum tag tag);
-bool accept_is_kazoo(const struct session_event *event);
+bool above_is_kazoo(const struct session_event *event);
 
 /*
  * Takes in an answer about the znodes above: TAG_OUTER first, TAG_ABOVE, TAG_ABOVE_DATA, then those
  * of TAG_ABOVE_KAZOO.
  */
-void accept_note_above(struct lock *lock, const struct session_event *event);
+void above_note(struct lock *lock, const struct session_event *event);
 
 /* ---- flight.c ---- */
 

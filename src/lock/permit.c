@@ -17,7 +17,7 @@ void permit_consider(struct lock *lock)
         lock->place.ahead = lock_permits_taken(lock) - (size_t)lock->terms.permits;
         lock->phase = LOCK_WAITING;
         lock->waited = true;
-        queue_verify_later(lock);
+        step_verify_later(lock);
         step_count(lock);
     } else if (lock->waited) {
         step_prove(lock);

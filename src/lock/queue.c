@@ -6,9 +6,6 @@
 #include "base/xalloc.h"
 #include "lock/lock_state.h"
 
-/* Leases between two questions to the ensemble whether the predecessor is there. */
-enum { VERIFY_AFTER = 2 };
-
 /* The own znode is gone: by somebody's hand, or by a back-off whose answer was lost. */
 static void rejoin(struct lock *lock)
 {
@@ -25,18 +22,13 @@ static bool is_unfair(const struct lock *lock)
     return lock->terms.kind == NAMING_UNFAIR;
 }
 
-void queue_verify_later(struct lock *lock)
-{
-    lock->verify_at = clock_now() + VERIFY_AFTER * lock_lease(lock);
-}
-
 /* Waits for the predecessor. */
 static void queue_up(struct lock *lock)
 {
     lock->phase = LOCK_WAITING;
     lock->predecessor_holds = false;
     lock->waited = true;
-    queue_verify_later(lock);
+    step_verify_later(lock);
     step_watch(lock);
 }
 
@@ -351,7 +343,7 @@ int64_t queue_tick(struct lock *lock)
         return CLOCK_NEVER;
     if (clock_now() < lock->verify_at)
         return lock->verify_at;
-    queue_verify_later(lock);
+    step_verify_later(lock);
     step_verify(lock);
     return CLOCK_NEVER;
 }

@@ -6,6 +6,9 @@
 #include "base/xalloc.h"
 #include "lock/contender.h"
 
+/* Leases between two questions to the ensemble whether the predecessor is there. */
+enum { VERIFY_AFTER = 2 };
+
 void step_make_parents(struct lock *lock)
 {
     const struct record fresh = {
@@ -144,6 +147,11 @@ void step_watch(struct lock *lock)
     session_get(lock->session, lock_tag(lock, TAG_PREDECESSOR), lock->predecessor,
                 SESSION_SET_WATCH);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
+}
+
+void step_verify_later(struct lock *lock)
+{
+    lock->verify_at = clock_now() + VERIFY_AFTER * lock_lease(lock);
 }
 
 void step_verify(struct lock *lock)
