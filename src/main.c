@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/exitcode.h"
 #include "base/log.h"
-#include "cli/options.h"
+#include "cli/arguments.h"
 #include "keeper/keeper.h"
 #include "list/list.h"
 #include "nesting/hold.h"
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
 
     if (has_rights_of_others())
         return EXITCODE_NOPERM;
-    status = options_parse(&options, argc, title_init(argc, argv), &done);
+    status = arguments_parse(&options, argc, title_init(argc, argv), &done);
     if (status == 0 && !done)
         status = act(&options);
     else if (status && options.hold_export)

@@ -196,14 +196,14 @@ static void tell_of_the_lease(const struct visit *visit)
 
 static int step_in(const struct options *options, bool by_force)
 {
-    char *self[] = {(char *)"zkflock", (char *)action_name(options), (char *)options->name, NULL};
+    char *self[] = {(char *)"zkflock", (char *)options_action_name(options->action), (char *)options->name, NULL};
     struct visit visit = {.options = options, .by_force = by_force, .terminal = -1};
 
     if (!options->yes)
         visit.terminal = question_terminal();
     if (!options->yes && visit.terminal < 0) {
         log_error("%s asks before it does anything, and there is no terminal to ask on: use --yes",
-                  action_name(options));
+                  options_action_name(options->action));
         return EXITCODE_USAGE;
     }
     contender_introduce(self);

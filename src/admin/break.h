@@ -4,7 +4,7 @@
 #ifndef ZKFLOCK_BREAK_H
 #define ZKFLOCK_BREAK_H
 
-#include "cli/options.h"
+#include "config/options.h"
 
 /* Each returns the exit status, and says whom it hit. */
 int break_ask(const struct options *options);

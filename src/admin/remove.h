@@ -4,7 +4,7 @@
 #ifndef ZKFLOCK_REMOVE_H
 #define ZKFLOCK_REMOVE_H
 
-#include "cli/options.h"
+#include "config/options.h"
 
 /* Returns the exit status. */
 int remove_lock(const struct options *options);

@@ -4,26 +4,15 @@
 
 #include "base/clock.h"
 #include "base/exitcode.h"
+#include "base/log.h"
 #include "base/xalloc.h"
-#include "cli/options.h"
-
-static const char *const names[] = {
-    [ACTION_RUN] = NULL,          [ACTION_HOLD] = "--hold",
-    [ACTION_UNLOCK] = "--unlock", [ACTION_LIST] = "--list",
-    [ACTION_REVOKE] = "--revoke", [ACTION_BREAK] = "--break",
-    [ACTION_REMOVE] = "--remove", [ACTION_SHOW_CONFIG] = "--show-config",
-};
-
-const char *action_name(const struct options *options)
-{
-    return names[options->action];
-}
+#include "cli/option_table.h"
 
 int action_take(struct options *options, enum action action)
 {
     if (options->action != ACTION_RUN && options->action != action) {
         log_error("%s and %s do not go together: each is a thing of its own to do",
-                  action_name(options), names[action]);
+                  options_action_name(options->action), options_action_name(action));
         return EXITCODE_USAGE;
     }
     options->action = action;
@@ -103,32 +92,27 @@ static char *list_of(int actions)
 {
     char *list = NULL;
 
-    for (int action = 0; action <= ACTION_SHOW_CONFIG; action++)
+    for (int action = 0; action < ACTION_COUNT; action++)
         if (actions & 1 << action)
             xreplace(&list,
-                     list ? xasprintf("%s and %s", list, names[action]) : xstrdup(names[action]));
+                     list ? xasprintf("%s and %s", list, options_action_name(action)) : xstrdup(options_action_name(action)));
     return list;
 }
 
 static void refuse(const struct options *options, const struct action_effect *effect)
 {
-    char *option = options_name(effect->option);
+    char *option = option_table_name(effect->option);
     char *actions = effect->why ? NULL : list_of(effect->actions);
 
     if (!actions)
-        log_error("%s does not go with %s: %s", option, action_name(options), effect->why);
+        log_error("%s does not go with %s: %s", option, options_action_name(options->action), effect->why);
     else if (options->action == ACTION_RUN)
         log_error("%s goes with %s alone", option, actions);
     else
-        log_error("%s does not go with %s: it goes with %s alone", option, action_name(options),
+        log_error("%s does not go with %s: it goes with %s alone", option, options_action_name(options->action),
                   actions);
     free(actions);
     free(option);
-}
-
-bool action_takes_lock(const struct options *options)
-{
-    return TAKES & 1 << options->action;
 }
 
 int action_check(const struct options *options)

@@ -1,24 +1,10 @@
 /*
- * What zkflock is asked to do: to run a command under a lock, or one of the things that stand in
- * the place of it.  Each is asked for by an option of its own.
+ * The actions, and on which of them each option has an effect.
  */
 #ifndef ZKFLOCK_ACTION_H
 #define ZKFLOCK_ACTION_H
 
-#include <stdbool.h>
-
-struct options;
-
-enum action {
-    ACTION_RUN,
-    ACTION_HOLD,
-    ACTION_UNLOCK,
-    ACTION_LIST,
-    ACTION_REVOKE,
-    ACTION_BREAK,
-    ACTION_REMOVE,
-    ACTION_SHOW_CONFIG,
-};
+#include "config/options.h"
 
 struct action_effect {
     int option;
@@ -35,9 +21,6 @@ extern const struct action_effect action_effects[];
 /* Takes an action.  Returns the exit status after a message if another one was asked for before. */
 int action_take(struct options *options, enum action action);
 
-/* The option that asks for the action of options. */
-const char *action_name(const struct options *options);
-
 /*
  * Refuses options that were typed and have no effect on the action; returns the exit status.  What
  * the environment and the config files say is meant for runs, and other actions take of it what
@@ -47,8 +30,5 @@ int action_check(const struct options *options);
 
 /* Once all settings are in effect: drops what a config file means for commands alone. */
 void action_settle(struct options *options);
-
-/* Whether LOCK is to be taken, and not only looked at or ended. */
-bool action_takes_lock(const struct options *options);
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef ZKFLOCK_SHOW_CONFIG_H
 #define ZKFLOCK_SHOW_CONFIG_H
 
-#include "cli/options.h"
+#include "config/options.h"
 
 /*
  * Prints to stdout a section of a config file that says what *options say: of the lock, or of all

@@ -4,7 +4,7 @@
 #ifndef ZKFLOCK_APART_H
 #define ZKFLOCK_APART_H
 
-#include "cli/options.h"
+#include "config/options.h"
 
 /* What of the settings in effect others may not go with; bits. */
 enum {

@@ -4,7 +4,7 @@
 #ifndef ZKFLOCK_RESOLVE_H
 #define ZKFLOCK_RESOLVE_H
 
-#include "cli/options.h"
+#include "config/options.h"
 #include "config/settings.h"
 
 /* Whether the value of a setting is one: 0, or the exit status after a sentence that says why. */

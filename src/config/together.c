@@ -246,7 +246,7 @@ static int find_part_faults(const struct options *options, const struct settings
 {
     int status = 0;
 
-    if (!action_takes_lock(options))
+    if (!options_take_lock(options))
         return 0;
     for (size_t i = 0; i < options->with_len && status == 0; i++)
         status = find_part_fault(options, settings, options->with[i].path, blamed);

@@ -4,7 +4,7 @@
 #ifndef ZKFLOCK_TOGETHER_H
 #define ZKFLOCK_TOGETHER_H
 
-#include "cli/options.h"
+#include "config/options.h"
 #include "config/settings.h"
 
 /* The path of a LOCK with this root, to be freed; NULL after a sentence. */

@@ -5,7 +5,7 @@
 #ifndef ZKFLOCK_VALUES_H
 #define ZKFLOCK_VALUES_H
 
-#include "cli/options.h"
+#include "config/options.h"
 
 /* In the order of enum log_level. */
 extern const char *const values_log_levels[LOG_LEVEL_DEBUG + 1];

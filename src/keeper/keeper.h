@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/options.h"
+#include "config/options.h"
 #include "process/command.h"
 #include "process/front.h"
 #include "process/hook.h"

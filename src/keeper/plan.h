@@ -6,7 +6,7 @@
 #ifndef ZKFLOCK_PLAN_H
 #define ZKFLOCK_PLAN_H
 
-#include "cli/options.h"
+#include "config/options.h"
 #include "lock/lockset.h"
 
 /* The items for these options, which have to live as long; to be freed with plan_free(). */

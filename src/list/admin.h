@@ -14,7 +14,7 @@
 
 #include <poll.h>
 
-#include "cli/options.h"
+#include "config/options.h"
 #include "ensemble/session.h"
 
 struct view;

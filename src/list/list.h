@@ -4,7 +4,7 @@
 #ifndef ZKFLOCK_LIST_H
 #define ZKFLOCK_LIST_H
 
-#include "cli/options.h"
+#include "config/options.h"
 
 /* Prints what the options ask for on stdout; returns the exit status. */
 int list(const struct options *options);

@@ -39,7 +39,7 @@ const char *list_name_root(const struct options *options)
 /* Whether this is what a user would type for the path. */
 static bool means(const struct options *options, const char *name, const char *path)
 {
-    char *meant = options_path(options, name);
+    char *meant = together_path(&options->settings, name);
     bool same = meant && strcmp(meant, path) == 0;
 
     free(meant);
@@ -81,5 +81,5 @@ char *list_name(const struct options *options, const char *path)
 
 char *list_name_path(const struct options *options, const char *word)
 {
-    return strcmp(word, "/") == 0 ? xstrdup(word) : options_path(options, word);
+    return strcmp(word, "/") == 0 ? xstrdup(word) : together_path(&options->settings, word);
 }

@@ -4,7 +4,7 @@
 #ifndef ZKFLOCK_LIST_NAME_H
 #define ZKFLOCK_LIST_NAME_H
 
-#include "cli/options.h"
+#include "config/options.h"
 
 /*
  * What a user would type for the lock at this path: its name in a config file, its name below the

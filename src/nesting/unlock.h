@@ -4,7 +4,7 @@
 #ifndef ZKFLOCK_UNLOCK_H
 #define ZKFLOCK_UNLOCK_H
 
-#include "cli/options.h"
+#include "config/options.h"
 
 /*
  * Gives back the lock of the options, the one taken last, which is held for the process that --for

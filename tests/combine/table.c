@@ -5,12 +5,12 @@
 #include <stdlib.h>
 
 #include "cli/action.h"
-#include "cli/options.h"
+#include "cli/option_table.h"
 
 int main(void)
 {
     for (const struct action_effect *effect = action_effects; effect->option; effect++) {
-        char *name = options_name(effect->option);
+        char *name = option_table_name(effect->option);
 
         puts(name);
         free(name);

@@ -1,6 +1,5 @@
-#include "cli/options.h"
+#include "cli/arguments.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,8 @@
 #include "base/exitcode.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "cli/action.h"
+#include "cli/option_table.h"
 #include "cli/show_config.h"
 #include "cli/usage.h"
 #include "config/config.h"
@@ -18,66 +19,6 @@
 #ifndef ZKFLOCK_VERSION
 #define ZKFLOCK_VERSION "unknown"
 #endif
-
-static const char short_options[] = "+cE:eFhnoqsuVvw:xz:";
-
-static const struct option long_options[] = {
-    {"break", no_argument, NULL, OPT_BREAK},
-    {"close", no_argument, NULL, 'o'},
-    {"command", no_argument, NULL, 'c'},
-    {"config", required_argument, NULL, OPT_CONFIG},
-    {"conflict-exit-code", required_argument, NULL, 'E'},
-    {"connect-timeout", required_argument, NULL, OPT_CONNECT_TIMEOUT},
-    {"deadline", required_argument, NULL, OPT_DEADLINE},
-    {"exclusive", no_argument, NULL, 'x'},
-    {"export", no_argument, NULL, OPT_EXPORT},
-    {"for", required_argument, NULL, OPT_FOR},
-    {"held", no_argument, NULL, OPT_HELD},
-    {"help", no_argument, NULL, 'h'},
-    {"hold", no_argument, NULL, OPT_HOLD},
-    {"hook", required_argument, NULL, OPT_HOOK},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"kill-after", required_argument, NULL, OPT_KILL_AFTER},
-    {"lease", required_argument, NULL, OPT_LEASE},
-    {"list", no_argument, NULL, OPT_LIST},
-    {"lock-delay", required_argument, NULL, OPT_LOCK_DELAY},
-    {"log-format", required_argument, NULL, OPT_LOG_FORMAT},
-    {"log-syslog", no_argument, NULL, OPT_LOG_SYSLOG},
-    {"max-runtime", required_argument, NULL, OPT_MAX_RUNTIME},
-    {"names", no_argument, NULL, OPT_NAMES},
-    {"nb", no_argument, NULL, 'n'},
-    {"no-fork", no_argument, NULL, 'F'},
-    {"no-reentry", no_argument, NULL, OPT_NO_REENTRY},
-    {"node-style", required_argument, NULL, OPT_NODE_STYLE},
-    {"nonblock", no_argument, NULL, 'n'},
-    {"nonblocking", no_argument, NULL, 'n'},
-    {"now", no_argument, NULL, OPT_NOW},
-    {"on-lost", required_argument, NULL, OPT_ON_LOST},
-    {"once-per", required_argument, NULL, OPT_ONCE_PER},
-    {"permits", required_argument, NULL, OPT_PERMITS},
-    {"quiet", no_argument, NULL, 'q'},
-    {"remove", no_argument, NULL, OPT_REMOVE},
-    {"retry", required_argument, NULL, OPT_RETRY},
-    {"retry-delay", required_argument, NULL, OPT_RETRY_DELAY},
-    {"revoke", no_argument, NULL, OPT_REVOKE},
-    {"servers", required_argument, NULL, 'z'},
-    {"session-timeout", required_argument, NULL, OPT_SESSION_TIMEOUT},
-    {"shared", no_argument, NULL, 's'},
-    {"show-config", no_argument, NULL, OPT_SHOW_CONFIG},
-    {"signal", required_argument, NULL, OPT_SIGNAL},
-    {"skip-exit-code", required_argument, NULL, OPT_SKIP_EXIT_CODE},
-    {"timeout", required_argument, NULL, 'w'},
-    {"tree", no_argument, NULL, OPT_TREE},
-    {"unfair", no_argument, NULL, OPT_UNFAIR},
-    {"unlock", no_argument, NULL, 'u'},
-    {"verbose", no_argument, NULL, 'v'},
-    {"version", no_argument, NULL, 'V'},
-    {"wait", required_argument, NULL, 'w'},
-    {"watch", no_argument, NULL, OPT_WATCH},
-    {"with", required_argument, NULL, OPT_WITH},
-    {"yes", no_argument, NULL, OPT_YES},
-    {NULL, 0, NULL, 0},
-};
 
 static int usage(void)
 {
@@ -104,21 +45,9 @@ static int refuse(int option)
     return EXITCODE_USAGE;
 }
 
-/* The first row counts where an option has several long forms. */
-char *options_name(int option)
-{
-    const struct option *row = long_options;
-
-    if (option == 'n' || option == 'w' || option == 'E')
-        return xasprintf("-%c", option);
-    while (row->name && row->val != option)
-        row++;
-    return row->name ? xasprintf("--%s", row->name) : xasprintf("-%c", option);
-}
-
 static int take_option(struct options *options, int option)
 {
-    char *name = options_name(option);
+    char *name = option_table_name(option);
     const struct setting setting = {
         .level = SETTINGS_COMMAND_LINE, .option = option, .name = name, .text = optarg};
     int status = resolve_check(settings_add(&options->settings, &setting));
@@ -223,11 +152,11 @@ static int take_locks(struct options *options, char **words)
     if (options->action == ACTION_LIST || (!words[0] && options->action == ACTION_SHOW_CONFIG))
         return 0;
     if (!words[0]) {
-        log_error("no LOCK given: zkflock %s LOCK", action_name(options));
+        log_error("no LOCK given: zkflock %s LOCK", options_action_name(options->action));
         return usage();
     }
     if (words[1]) {
-        log_error("%s takes no COMMAND: leave '%s' out", action_name(options), words[1]);
+        log_error("%s takes no COMMAND: leave '%s' out", options_action_name(options->action), words[1]);
         return EXITCODE_USAGE;
     }
     return 0;
@@ -319,7 +248,7 @@ static void look_for_export(struct options *options, int argc, char **argv)
 
     opterr = 0;
     do {
-        while ((option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
+        while ((option = getopt_long(argc, argv, option_table_short, option_table_long, NULL)) != -1) {
             options->hold_export |= option == OPT_EXPORT;
             if (option == OPT_HOLD)
                 options->action = ACTION_HOLD;
@@ -327,7 +256,7 @@ static void look_for_export(struct options *options, int argc, char **argv)
     } while (options->action != ACTION_RUN && ++optind < argc);
 }
 
-int options_parse(struct options *options, int argc, char **argv, bool *done)
+int arguments_parse(struct options *options, int argc, char **argv, bool *done)
 {
     int status = 0;
 
@@ -335,7 +264,7 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
     *done = false;
     argv[0] = (char *)"zkflock"; /* the name in getopt_long()'s messages */
     while (status == 0) {
-        int option = getopt_long(argc, argv, short_options, long_options, NULL);
+        int option = getopt_long(argc, argv, option_table_short, option_table_long, NULL);
 
         if (option == -1)
             break;
@@ -372,31 +301,4 @@ int options_parse(struct options *options, int argc, char **argv, bool *done)
     if (status == 0)
         open_log(options);
     return status;
-}
-
-char *options_path(const struct options *options, const char *name)
-{
-    return together_path(&options->settings, name);
-}
-
-const struct setting *options_typed(const struct options *options, int choice)
-{
-    const struct setting *setting = settings_find(&options->settings, choice, options->name);
-
-    return setting && setting->level == SETTINGS_COMMAND_LINE ? setting : NULL;
-}
-
-int64_t options_asked_wait(const struct options *options, int64_t otherwise)
-{
-    return options_typed(options, 'w') ? options->wait : otherwise;
-}
-
-void options_release(struct options *options)
-{
-    free(options->lock);
-    for (size_t i = 0; i < options->with_len; i++)
-        free(options->with[i].path);
-    free(options->with);
-    servers_free(options->servers);
-    settings_release(&options->settings);
 }

@@ -1,6 +1,6 @@
 /*
- * The command line, the environment and the config files, turned into one constant description of
- * what to do.
+ * What zkflock is to do: the command line, the environment and the config files, in one struct that
+ * no longer changes once the command line has been read.
  */
 #ifndef ZKFLOCK_OPTIONS_H
 #define ZKFLOCK_OPTIONS_H
@@ -12,10 +12,26 @@
 
 #include "base/lease.h"
 #include "base/log.h"
-#include "cli/action.h"
 #include "config/settings.h"
 #include "ensemble/servers.h"
 #include "lock/naming.h"
+
+/*
+ * To run a command under a lock, or one of the things that stand in the place of it.  Each of those
+ * is asked for by an option of its own.
+ */
+enum action {
+    ACTION_RUN,
+    ACTION_HOLD,
+    ACTION_UNLOCK,
+    ACTION_LIST,
+    ACTION_REVOKE,
+    ACTION_BREAK,
+    ACTION_REMOVE,
+    ACTION_SHOW_CONFIG,
+};
+
+enum { ACTION_COUNT = ACTION_SHOW_CONFIG + 1 };
 
 /* A lock of --with. */
 struct further_lock {
@@ -74,23 +90,11 @@ struct options {
     bool log_syslog;
 };
 
-/*
- * Reads argv, the environment and the config files.  On a mistake says so on stderr and returns the
- * exit status; *done is set for what prints to stdout and returns 0: --help, --version,
- * --show-config.  options_release() is to be called in any case.
- */
-int options_parse(struct options *options, int argc, char **argv, bool *done);
+/* The option that asks for an action; NULL for ACTION_RUN. */
+const char *options_action_name(enum action action);
 
-/*
- * The znode path that a LOCK means, by the config files and the root, to be freed; NULL after a
- * message.
- */
-char *options_path(const struct options *options, const char *name);
-
-/*
- * What messages call an option, to be freed: flock(1)'s own go by their letters.
- */
-char *options_name(int option);
+/* Whether LOCK is to be taken, and not only looked at or ended. */
+bool options_take_lock(const struct options *options);
 
 /*
  * The setting of the command line that counts for a choice, as of settings_choice(); NULL if there

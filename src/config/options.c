@@ -1,0 +1,43 @@
+#include "config/options.h"
+
+#include <stdlib.h>
+
+const char *options_action_name(enum action action)
+{
+    static const char *const names[] = {
+        [ACTION_RUN] = NULL,          [ACTION_HOLD] = "--hold",
+        [ACTION_UNLOCK] = "--unlock", [ACTION_LIST] = "--list",
+        [ACTION_REVOKE] = "--revoke", [ACTION_BREAK] = "--break",
+        [ACTION_REMOVE] = "--remove", [ACTION_SHOW_CONFIG] = "--show-config",
+    };
+
+    return names[action];
+}
+
+bool options_take_lock(const struct options *options)
+{
+    return options->action == ACTION_RUN || options->action == ACTION_HOLD ||
+           options->action == ACTION_SHOW_CONFIG;
+}
+
+const struct setting *options_typed(const struct options *options, int choice)
+{
+    const struct setting *setting = settings_find(&options->settings, choice, options->name);
+
+    return setting && setting->level == SETTINGS_COMMAND_LINE ? setting : NULL;
+}
+
+int64_t options_asked_wait(const struct options *options, int64_t otherwise)
+{
+    return options_typed(options, 'w') ? options->wait : otherwise;
+}
+
+void options_release(struct options *options)
+{
+    free(options->lock);
+    for (size_t i = 0; i < options->with_len; i++)
+        free(options->with[i].path);
+    free(options->with);
+    servers_free(options->servers);
+    settings_release(&options->settings);
+}
