@@ -196,7 +196,8 @@ static void tell_of_the_lease(const struct visit *visit)
 
 static int step_in(const struct options *options, bool by_force)
 {
-    char *self[] = {(char *)"zkflock", (char *)options_action_name(options->action), (char *)options->name, NULL};
+    char *self[] = {(char *)"zkflock", (char *)options_action_name(options->action),
+                    (char *)options->name, NULL};
     struct visit visit = {.options = options, .by_force = by_force, .terminal = -1};
 
     if (!options->yes)

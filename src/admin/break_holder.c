@@ -3,9 +3,8 @@
 
 #include "admin/break_state.h"
 #include "base/clock.h"
-#include "base/exitcode.h"
 #include "ensemble/fault.h"
-#include "ensemble/lockname.h"
+#include "ensemble/znode.h"
 #include "lock/revocation.h"
 
 /* The operations of the transaction. */
@@ -30,7 +29,7 @@ static void read_it(struct visit *visit, struct holder *holder, enum stage stage
 
 void break_holder_begin(struct visit *visit, struct holder *holder)
 {
-    holder->parent = lockname_above(holder->shown->path);
+    holder->parent = znode_above(holder->shown->path);
     read_it(visit, holder, READING);
 }
 

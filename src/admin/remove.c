@@ -13,14 +13,13 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "admin/remove_state.h"
 #include "base/clock.h"
 #include "base/exitcode.h"
 #include "base/xalloc.h"
 #include "ensemble/contact.h"
-#include "ensemble/lockname.h"
+#include "ensemble/znode.h"
 #include "list/describe.h"
 #include "list/survey.h"
 #include "lock/contender.h"
@@ -271,7 +270,7 @@ int remove_lock(const struct options *options)
     contender_introduce(self);
     removal.wait_until = clock_add(clock_now(), options_asked_wait(options, 0));
     removal.note = note_path(options->lock);
-    removal.above = lockname_above(options->lock);
+    removal.above = znode_above(options->lock);
     removal.locks = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LOCKS);
     removal.leases = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LEASES);
     removal.status = admin_start(&removal.admin, options);

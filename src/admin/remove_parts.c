@@ -7,6 +7,7 @@
 #include "base/xalloc.h"
 #include "ensemble/fault.h"
 #include "lock/note.h"
+#include "lock/recipe.h"
 
 /* ---- questions beside the lock's ---- */
 

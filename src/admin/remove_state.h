@@ -15,7 +15,6 @@
 #include "keeper/outlook.h"
 #include "list/admin.h"
 #include "lock/lock.h"
-#include "lock/recipe.h"
 #include "lock/record.h"
 
 /* What is asked beside what the lock asks: children, then data. */

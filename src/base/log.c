@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log_line.h"
 #include "base/log_syslog.h"
 #include "base/status_line.h"

@@ -94,8 +94,8 @@ static char *list_of(int actions)
 
     for (int action = 0; action < ACTION_COUNT; action++)
         if (actions & 1 << action)
-            xreplace(&list,
-                     list ? xasprintf("%s and %s", list, options_action_name(action)) : xstrdup(options_action_name(action)));
+            xreplace(&list, list ? xasprintf("%s and %s", list, options_action_name(action))
+                                 : xstrdup(options_action_name(action)));
     return list;
 }
 
@@ -105,12 +105,13 @@ static void refuse(const struct options *options, const struct action_effect *ef
     char *actions = effect->why ? NULL : list_of(effect->actions);
 
     if (!actions)
-        log_error("%s does not go with %s: %s", option, options_action_name(options->action), effect->why);
+        log_error("%s does not go with %s: %s", option, options_action_name(options->action),
+                  effect->why);
     else if (options->action == ACTION_RUN)
         log_error("%s goes with %s alone", option, actions);
     else
-        log_error("%s does not go with %s: it goes with %s alone", option, options_action_name(options->action),
-                  actions);
+        log_error("%s does not go with %s: it goes with %s alone", option,
+                  options_action_name(options->action), actions);
     free(actions);
     free(option);
 }

@@ -156,7 +156,8 @@ static int take_locks(struct options *options, char **words)
         return usage();
     }
     if (words[1]) {
-        log_error("%s takes no COMMAND: leave '%s' out", options_action_name(options->action), words[1]);
+        log_error("%s takes no COMMAND: leave '%s' out", options_action_name(options->action),
+                  words[1]);
         return EXITCODE_USAGE;
     }
     return 0;
@@ -248,7 +249,8 @@ static void look_for_export(struct options *options, int argc, char **argv)
 
     opterr = 0;
     do {
-        while ((option = getopt_long(argc, argv, option_table_short, option_table_long, NULL)) != -1) {
+        while ((option = getopt_long(argc, argv, option_table_short, option_table_long, NULL)) !=
+               -1) {
             options->hold_export |= option == OPT_EXPORT;
             if (option == OPT_HOLD)
                 options->action = ACTION_HOLD;

@@ -4,8 +4,8 @@
 
 #include "base/exitcode.h"
 #include "config/config.h"
-#include "ensemble/lockname.h"
 #include "ensemble/servers.h"
+#include "lock/lockname.h"
 
 void usage_print(void)
 {

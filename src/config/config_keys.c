@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "config/settings.h"
-#include "ensemble/lockname.h"
 #include "ensemble/servers.h"
+#include "lock/lockname.h"
 
 /*
  * Some are better left out than given what they come to: the lease is then the one that the lock

@@ -10,7 +10,8 @@
 #include "base/xalloc.h"
 #include "config/together.h"
 #include "config/values.h"
-#include "ensemble/lockname.h"
+#include "ensemble/znode.h"
+#include "lock/lockname.h"
 
 /* The shortest that is ever accepted: with a grace below that of its own. */
 #define LEASE_LEAST (3 * CLOCK_S)
@@ -96,7 +97,7 @@ static int check_root(const struct setting *setting)
     if (setting->text[0] != '/')
         log_error("%s takes the path of a znode, such as " LOCKNAME_ROOT ", not '%s'",
                   setting->name, setting->text);
-    else if (setting->text[1] && (fault = lockname_path_fault(setting->text)))
+    else if (setting->text[1] && (fault = znode_path_fault(setting->text)))
         log_error("the %s '%.64s' %s", setting->name, setting->text, fault);
     else
         return is_lock_below(setting->text, setting->name) ? 0 : EXITCODE_USAGE;

@@ -8,7 +8,7 @@
 #include "base/xalloc.h"
 #include "config/apart.h"
 #include "config/values.h"
-#include "ensemble/lockname.h"
+#include "lock/lockname.h"
 #include "lock/recipe.h"
 
 char *together_lock_named(const char *name, const char *root)

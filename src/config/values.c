@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/exitcode.h"
 #include "base/log.h"
-#include "ensemble/lockname.h"
+#include "lock/lockname.h"
 
 #define PERMITS_MAX 1000000
 #define RETRIES_MAX 1000000

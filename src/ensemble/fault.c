@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "ensemble/lockname.h"
 #include "ensemble/session.h"
+#include "ensemble/znode.h"
 
 /* Has no name in the library's header. */
 enum { QUOTA_EXCEEDED = -125 };
@@ -76,7 +76,7 @@ static char *not_permitted(const char *what, const char *path)
     if (!rights[i].above)
         return xasprintf("not permitted to %s %s: its ACL does not give this client %s", what, path,
                          rights[i].right);
-    above = lockname_above(path);
+    above = znode_above(path);
     sentence = xasprintf("not permitted to %s %s: the ACL of %s does not give this client %s", what,
                          path, above, rights[i].right);
     free(above);

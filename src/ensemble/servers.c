@@ -14,8 +14,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "ensemble/lockname.h"
 #include "ensemble/lookup.h"
+#include "ensemble/znode.h"
 
 struct host {
     char *name;
@@ -93,7 +93,7 @@ struct servers *servers_parse(const char *text, char **fault)
     if (chroot)
         *chroot = '\0';
     if (servers->chroot[0]) {
-        const char *wrong = lockname_path_fault(servers->chroot);
+        const char *wrong = znode_path_fault(servers->chroot);
         const char *comma = strchr(servers->chroot, ',');
 
         if (comma)

@@ -13,6 +13,7 @@
 #include "ensemble/contact.h"
 #include "keeper/plan.h"
 #include "lock/contender.h"
+#include "process/detach.h"
 #include "process/signals.h"
 #include "process/tree.h"
 
@@ -78,7 +79,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
         return NULL;
     }
     if (keeper->hold)
-        hold_leave_directory();
+        detach_directory();
     tree_reserve();
     front_introduce(front, keeper->guard.pid);
     return keeper;

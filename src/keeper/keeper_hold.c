@@ -1,6 +1,6 @@
 #include "keeper/keeper_state.h"
 
-#include "base/log.h"
+#include "process/detach.h"
 #include "process/tree.h"
 
 void keeper_announce(struct keeper *keeper)
@@ -14,7 +14,7 @@ void keeper_announce(struct keeper *keeper)
         !hold_export(options->lock, keeper_node(keeper), keeper_token(keeper),
                      keeper->reentry ? reentry_name(keeper->reentry) : ""))
         status = EXITCODE_OSERR;
-    hold_drop_output();
+    detach_output();
     front_release(keeper->front, status);
     keeper->announced = true;
     if (status)

@@ -4,7 +4,8 @@
 
 #include "base/xalloc.h"
 #include "config/together.h"
-#include "ensemble/lockname.h"
+#include "ensemble/znode.h"
+#include "lock/lockname.h"
 
 static int compare(const void *a, const void *b)
 {
@@ -74,7 +75,7 @@ char *list_name(const struct options *options, const char *path)
         return name;
     /* A name below the root may mean another lock in a config file. */
     if (strncmp(path, root, len) == 0 && path[len] == '/' && path[len + 1] &&
-        strlen(path) <= LOCKNAME_MAX && means(options, path + len + 1, path))
+        strlen(path) <= ZNODE_PATH_MAX && means(options, path + len + 1, path))
         return xstrdup(path + len + 1);
     return xstrdup(path);
 }

@@ -7,7 +7,7 @@
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "ensemble/lockname.h"
+#include "ensemble/znode.h"
 #include "list/survey_state.h"
 #include "lock/note.h"
 
@@ -232,7 +232,7 @@ static void add_root(struct survey *survey, const char *path, enum survey_depth 
 
 void survey_add(struct survey *survey, const char *path, enum survey_depth depth, bool by_name)
 {
-    char *above = lockname_above(path);
+    char *above = znode_above(path);
     char *note = note_path(path);
 
     add_root(survey, path, depth, by_name ? ROLE_ASKED : ROLE_PLACE);
@@ -306,7 +306,7 @@ int survey_read(struct survey *survey, struct admin *admin)
     if (survey->cut)
         log_warning("only a part is read: there are more than %d znodes, or paths of more than %d "
                     "bytes; name the LOCK",
-                    SURVEY_MAX, LOCKNAME_MAX);
+                    SURVEY_MAX, ZNODE_PATH_MAX);
     return refuse_parts(survey);
 }
 

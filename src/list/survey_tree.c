@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "ensemble/lockname.h"
+#include "ensemble/znode.h"
 #include "list/survey_state.h"
 #include "lock/note.h"
 #include "lock/recipe.h"
@@ -103,7 +103,7 @@ static bool is_gone(const struct znode *znode)
 /* No lock is below a path that is longer than a lock's. */
 static bool has_room(struct survey *survey, const struct znode *parent)
 {
-    bool room = survey->len < SURVEY_MAX && strlen(parent->path) <= LOCKNAME_MAX;
+    bool room = survey->len < SURVEY_MAX && strlen(parent->path) <= ZNODE_PATH_MAX;
 
     survey->cut |= !room;
     return room;

@@ -8,7 +8,7 @@
 #include "base/xalloc.h"
 
 void above_ask_kazoo(struct lock *lock, const struct session_event *list, const char *path,
-                      enum tag tag)
+                     enum tag tag)
 {
     for (size_t i = 0; i < list->children_len; i++) {
         if (!recipe_may_be_kazoo_permit(list->children[i]))

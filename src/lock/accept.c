@@ -9,10 +9,6 @@
  */
 #include "lock/lock_state.h"
 
-#include <stdlib.h>
-
-#include "base/xalloc.h"
-
 static void leave_because_kazoo(struct lock *lock, const char *path)
 {
     leave_because(lock, EXITCODE_CONFIG,

@@ -1,5 +1,4 @@
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/xalloc.h"

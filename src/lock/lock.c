@@ -45,8 +45,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "ensemble/lockname.h"
-#include "lock/contender.h"
+#include "ensemble/znode.h"
 #include "lock/lock_state.h"
 
 /* For each step: what follows its answers, and what is done if they were lost. */
@@ -224,7 +223,7 @@ static char *outer_path(const char *semaphore)
     const char *last = strrchr(semaphore, '/');
 
     return last > semaphore && strcmp(last + 1, RECIPE_SEMAPHORE_LOCKS) == 0
-               ? lockname_above(semaphore)
+               ? znode_above(semaphore)
                : NULL;
 }
 
@@ -236,7 +235,7 @@ struct lock *lock_new(struct session *session, int index, const char *path,
     lock->record.lease_ms = terms->lease / CLOCK_MS;
     lock->terms = *terms;
     if (terms->above != LOCK_ABOVE_ANY)
-        lock->above_path = lockname_above(path);
+        lock->above_path = znode_above(path);
     if (terms->above == LOCK_ABOVE_NO_LOCK)
         lock->outer_path = outer_path(lock->above_path);
     lock_renew_guid(lock);

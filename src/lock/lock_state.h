@@ -385,7 +385,7 @@ bool accept_above(struct lock *lock);
  * of one.
  */
 void above_ask_kazoo(struct lock *lock, const struct session_event *list, const char *path,
-                      enum tag tag);
+                     enum tag tag);
 bool above_is_kazoo(const struct session_event *event);
 
 /*

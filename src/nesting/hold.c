@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/exitcode.h"
 #include "base/log.h"
-#include "nesting/reentry.h"
+#include "ensemble/servers.h"
+#include "process/around.h"
+#include "process/detach.h"
 #include "process/tree.h"
 
 /* How long to wait for a reader of the environment; no longer than a proof may be late. */
@@ -121,64 +121,12 @@ int hold_start(struct hold *hold, pid_t pid)
     return 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
-static void point_to_null(int fd, int flags)
-{
-    int null = open("/dev/null", flags | O_CLOEXEC);
-
-    dup2(null, fd);
-    if (null > STDERR_FILENO)
-        close(null);
-}
-
 void hold_detach(const struct hold *hold, const struct front *front)
 {
     int kept[] = {front->link, front->signal_fd, hold->caller_fd};
-    unsigned int first = STDERR_FILENO + 1;
 
-    qsort(kept, 3, sizeof(kept[0]), by_number);
-    for (size_t i = 0; i < 3; i++) {
-        if ((unsigned int)kept[i] > first)
-            close_range(first, (unsigned int)kept[i] - 1, 0);
-        first = (unsigned int)kept[i] + 1;
-    }
-    close_range(first, ~0U, 0);
-    point_to_null(STDIN_FILENO, O_RDONLY);
+    detach_descriptors(kept, sizeof(kept) / sizeof(kept[0]));
     tree_spare_session();
-}
-
-/*
- * Whether somebody may wait for the end of stderr before he goes on, as a shell with $(... 2>&1)
- * does: who reads from a pipe, or has the other end of a pair of sockets, which has no name.  A
- * socket that has one, as systemd's journal, is nobody's who waits.
- */
-static bool stderr_may_be_awaited(void)
-{
-    struct sockaddr_un peer = {0};
-    socklen_t len = sizeof(peer);
-    struct stat st;
-
-    if (fstat(STDERR_FILENO, &st) < 0 || !S_ISSOCK(st.st_mode))
-        return S_ISFIFO(st.st_mode);
-    return getpeername(STDERR_FILENO, (struct sockaddr *)&peer, &len) < 0 ||
-           peer.sun_family != AF_UNIX || len <= sizeof(peer.sun_family);
-}
-
-void hold_drop_output(void)
-{
-    if (stderr_may_be_awaited())
-        point_to_null(STDERR_FILENO, O_WRONLY);
-    point_to_null(STDOUT_FILENO, O_WRONLY);
-}
-
-void hold_leave_directory(void)
-{
-    if (chdir("/") < 0)
-        log_debug("cannot leave the working directory: %s", strerror(errno));
 }
 
 /* In single quotes, where a shell takes everything but a quote for itself. */
@@ -233,7 +181,7 @@ static const char *reason(int error)
 
 bool hold_export(const char *lock, const char *node, int64_t token, const char *held)
 {
-    char *all = reentry_held_with(held);
+    char *all = around_with(held);
     char *text;
     size_t len;
     FILE *out = open_memstream(&text, &len);
@@ -243,7 +191,7 @@ bool hold_export(const char *lock, const char *node, int64_t token, const char *
         print_export(out, "ZKFLOCK_LOCK", lock);
         print_export(out, "ZKFLOCK_NODE", node);
         fprintf(out, "export ZKFLOCK_TOKEN='%" PRId64 "'\n", token);
-        print_export(out, REENTRY_VARIABLE, all);
+        print_export(out, AROUND_VARIABLE, all);
         print_export(out, SERVERS_VARIABLE, getenv(SERVERS_VARIABLE)); /* keeper_start() set it */
         error = close_and_write(out, &text, &len);
     }
@@ -256,7 +204,7 @@ bool hold_export(const char *lock, const char *node, int64_t token, const char *
 bool hold_export_end(const char *lock, const char *name)
 {
     const char *exported = getenv("ZKFLOCK_LOCK");
-    char *others = reentry_held_without(name);
+    char *others = around_without(name);
     char *text;
     size_t len;
     FILE *out = open_memstream(&text, &len);
@@ -266,9 +214,9 @@ bool hold_export_end(const char *lock, const char *name)
         if (exported && strcmp(exported, lock) == 0)
             fputs("unset ZKFLOCK_LOCK ZKFLOCK_NODE ZKFLOCK_TOKEN\n", out);
         if (others)
-            print_export(out, REENTRY_VARIABLE, others);
+            print_export(out, AROUND_VARIABLE, others);
         else
-            fputs("unset " REENTRY_VARIABLE "\n", out);
+            fputs("unset " AROUND_VARIABLE "\n", out);
         error = close_and_write(out, &text, &len);
     }
     free(others);

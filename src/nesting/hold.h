@@ -28,15 +28,9 @@ int hold_start(struct hold *hold, pid_t pid);
 
 /*
  * In the keeper, before anything else is opened: keeps of the descriptors of zkflock only what it
- * needs, so that nobody waits for their end.  stdout stays until hold_drop_output().
+ * needs, so that nobody waits for their end.  stdout stays until detach_output().
  */
 void hold_detach(const struct hold *hold, const struct front *front);
-
-/* The same for stdout; and for stderr, if somebody may wait for the end of that. */
-void hold_drop_output(void);
-
-/* And for the working directory, which may be on something that is to be unmounted. */
-void hold_leave_directory(void);
 
 /*
  * Prints what a shell makes its environment from.  held is the name to be added to ZKFLOCK_HELD, or

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,12 +13,15 @@
 #include "nesting/reentry_wire.h"
 #include "process/tree.h"
 
+/* The random part of a socket's name, in hexadecimal digits, with its end. */
+#define RANDOM_SIZE 25
+
 /* A hold for a process, which may have several. */
 struct hold {
     enum reentry_holder kind;
     struct procid holder;
     uint64_t since;
-    char name[REENTRY_NAME_SIZE];
+    char name[AROUND_NAME_SIZE];
 };
 
 struct list {
@@ -35,13 +39,23 @@ static unsigned long pid_namespace(void)
 
 static const char *const kinds[] = {[REENTRY_CALLER] = "hold", [REENTRY_COMMAND] = "run"};
 
-int holds_listen(enum reentry_holder kind, const struct procid *holder,
-                 char name[REENTRY_NAME_SIZE])
+/* Nobody can guess it. */
+static void make_random(char name[RANDOM_SIZE])
 {
-    char random[REENTRY_RANDOM_SIZE];
+    unsigned char bytes[(RANDOM_SIZE - 1) / 2] = {0};
 
-    reentry_make_name(random);
-    snprintf(name, REENTRY_NAME_SIZE, "%s-%lx-%d-%" PRIx64 "-%" PRIx64 "-%s", kinds[kind],
+    if (getrandom(bytes, sizeof(bytes), 0) < 0)
+        memset(bytes, 0, sizeof(bytes)); /* then bind() finds out whether it is taken */
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        sprintf(name + 2 * i, "%02x", bytes[i]);
+}
+
+int holds_listen(enum reentry_holder kind, const struct procid *holder, char name[AROUND_NAME_SIZE])
+{
+    char random[RANDOM_SIZE];
+
+    make_random(random);
+    snprintf(name, AROUND_NAME_SIZE, "%s-%lx-%d-%" PRIx64 "-%" PRIx64 "-%s", kinds[kind],
              pid_namespace(), (int)holder->pid, holder->started, (uint64_t)clock_now(), random);
     return wire_listen(name);
 }

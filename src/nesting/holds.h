@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "nesting/reentry.h"
+#include "process/around.h"
 #include "process/procid.h"
 
 /*
@@ -20,7 +21,7 @@
  * the name is filled in.  Returns a socket, or -1 with errno.
  */
 int holds_listen(enum reentry_holder kind, const struct procid *holder,
-                 char name[REENTRY_NAME_SIZE]);
+                 char name[AROUND_NAME_SIZE]);
 
 /*
  * Asks the keeper that fd is connected to, and leaves fd open; whether it is the one.  own: it is

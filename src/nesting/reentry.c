@@ -2,11 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
@@ -37,23 +35,13 @@ struct reentry {
     int listener;
     int epoll;
     int spare; /* a descriptor to look at /proc with when there is none left */
-    char name[REENTRY_NAME_SIZE];
+    char name[AROUND_NAME_SIZE];
     const char *unlockable; /* NULL: nobody may ask for that */
     bool closed;
     bool crowded; /* somebody may stand at the listener */
     struct guest *guests;
     size_t users;
 };
-
-void reentry_make_name(char name[REENTRY_RANDOM_SIZE])
-{
-    unsigned char bytes[(REENTRY_RANDOM_SIZE - 1) / 2] = {0};
-
-    if (getrandom(bytes, sizeof(bytes), 0) < 0)
-        memset(bytes, 0, sizeof(bytes)); /* then bind() finds out whether it is taken */
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        sprintf(name + 2 * i, "%02x", bytes[i]);
-}
 
 static int open_spare(void)
 {
@@ -346,28 +334,4 @@ void reentry_free(struct reentry *reentry)
         close(reentry->epoll);
     close(reentry->spare);
     free(reentry);
-}
-
-char *reentry_held_with(const char *name)
-{
-    const char *others = getenv(REENTRY_VARIABLE);
-
-    return others && *others ? xasprintf("%s %s", others, name) : xstrdup(name);
-}
-
-char *reentry_held_without(const char *name)
-{
-    const char *held = getenv(REENTRY_VARIABLE);
-    char *copy = xstrdup(held ? held : "");
-    char *rest = copy;
-    char *others = NULL;
-
-    while (rest) {
-        const char *one = strsep(&rest, " ");
-
-        if (*one && strcmp(one, name) != 0)
-            xreplace(&others, others ? xasprintf("%s %s", others, one) : xstrdup(one));
-    }
-    free(copy);
-    return others;
 }

@@ -16,15 +16,6 @@
 #include "lock/lockset.h"
 #include "process/procid.h"
 
-#define REENTRY_VARIABLE "ZKFLOCK_HELD"
-
-/* Room for a socket's name and its end, and for the random part of it. */
-#define REENTRY_NAME_SIZE 96
-#define REENTRY_RANDOM_SIZE 25
-
-/* Makes a name, or a part of one, that nobody can guess. */
-void reentry_make_name(char name[REENTRY_RANDOM_SIZE]);
-
 /* A lock as one that wants to use it describes it. */
 struct reentry_lock {
     const char *path;
@@ -99,12 +90,6 @@ size_t reentry_users(const struct reentry *reentry);
 
 /* NULL is allowed. */
 void reentry_free(struct reentry *reentry);
-
-/* What ZKFLOCK_HELD is with that name behind those of the locks around; to be freed. */
-char *reentry_held_with(const char *name);
-
-/* And without that name, if it is there; NULL: nothing is left. */
-char *reentry_held_without(const char *name);
 
 /* ---- the inner side ---- */
 

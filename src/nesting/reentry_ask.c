@@ -10,6 +10,7 @@
 #include "nesting/holds.h"
 #include "nesting/reentry.h"
 #include "nesting/reentry_wire.h"
+#include "process/around.h"
 
 static enum reentry_answer ask_one(const char *name, const struct reentry_lock *lock,
                                    const struct servers *servers, int wake_fd, int64_t deadline,
@@ -32,11 +33,11 @@ static enum reentry_answer ask_one(const char *name, const struct reentry_lock *
 enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct servers *servers,
                                 int wake_fd, int64_t deadline, struct reentry_entry *entry)
 {
-    const char *held = getenv(REENTRY_VARIABLE);
+    const char *held = getenv(AROUND_VARIABLE);
     enum reentry_answer answer = REENTRY_UNKNOWN;
 
     while (held && *held && answer == REENTRY_UNKNOWN) {
-        char name[REENTRY_NAME_SIZE];
+        char name[AROUND_NAME_SIZE];
         size_t len = strcspn(held, " ");
 
         if (len > 0 && len < sizeof(name)) {

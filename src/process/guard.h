@@ -28,7 +28,7 @@
 #include <sys/types.h>
 
 #include "base/lease.h"
-#include "nesting/reentry.h"
+#include "process/around.h"
 #include "process/command.h"
 #include "process/legacy.h"
 #include "process/procid.h"
@@ -84,15 +84,15 @@ enum guard_report {
 struct guard_message {
     int32_t type;
     int32_t number;
-    int64_t lease_end;            /* GO, EXTEND, and all reports: see clock.h */
-    int64_t when;                 /* all reports: when it was told; see clock.h */
-    struct lease lease;           /* GO */
-    int64_t late_at;              /* GO: when the command is ended if it still runs; see clock.h */
-    int64_t max_runtime;          /* GO: for how long it may run, ns; CLOCK_NEVER */
-    int64_t token;                /* GO */
-    uint64_t started;             /* KEEP */
-    char held[REENTRY_NAME_SIZE]; /* GO: to be added to ZKFLOCK_HELD, or empty */
-    char node[GUARD_NODE_SIZE];   /* GO; other messages end before it */
+    int64_t lease_end;           /* GO, EXTEND, and all reports: see clock.h */
+    int64_t when;                /* all reports: when it was told; see clock.h */
+    struct lease lease;          /* GO */
+    int64_t late_at;             /* GO: when the command is ended if it still runs; see clock.h */
+    int64_t max_runtime;         /* GO: for how long it may run, ns; CLOCK_NEVER */
+    int64_t token;               /* GO */
+    uint64_t started;            /* KEEP */
+    char held[AROUND_NAME_SIZE]; /* GO: to be added to ZKFLOCK_HELD, or empty */
+    char node[GUARD_NODE_SIZE];  /* GO; other messages end before it */
 };
 
 struct guard {

@@ -17,8 +17,8 @@
 
 static int add_to_held(const char *name)
 {
-    char *all = reentry_held_with(name);
-    int failed = setenv(REENTRY_VARIABLE, all, 1);
+    char *all = around_with(name);
+    int failed = setenv(AROUND_VARIABLE, all, 1);
 
     free(all);
     return failed;

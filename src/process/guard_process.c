@@ -12,69 +12,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "nesting/hold.h"
+#include "process/detach.h"
 #include "process/guard_state.h"
 #include "process/title.h"
 #include "process/tree.h"
 
 /* Not "zkflock", see title.h: keeper and guard must not be killed at once. */
 #define GUARD_NAME "lock-guard"
-
-/* How long to try to give a dead keeper's place back; then its session has to expire. */
-#define SETTLE_PATIENCE (20 * CLOCK_S)
-
-void guard_tell(const struct guard_state *guard, enum guard_report type, int number)
-{
-    const struct guard_message message = {.type = (int32_t)type,
-                                          .number = number,
-                                          .lease_end = guard->lease_end,
-                                          .when = clock_now()};
-    ssize_t sent = send(guard->link, &message, offsetof(struct guard_message, node), MSG_NOSIGNAL);
-
-    (void)sent; /* a keeper that is dead is noticed by the link */
-}
-
-void guard_set_timer(const struct guard_state *guard, int64_t when)
-{
-    struct itimerspec timer = {0};
-
-    if (when != CLOCK_NEVER) {
-        if (when <= 0)
-            when = 1; /* 0 would disarm it */
-        timer.it_value = (struct timespec){.tv_sec = when / CLOCK_S, .tv_nsec = when % CLOCK_S};
-    }
-    timerfd_settime(guard->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
-}
-
-int64_t guard_kill_time(const struct guard_state *guard)
-{
-    return guard->lease_end - guard->lease.margin;
-}
-
-int64_t guard_first_signal_time(const struct guard_state *guard)
-{
-    return guard_kill_time(guard) - guard->lease.grace;
-}
-
-void guard_watch(const struct guard_state *guard)
-{
-    guard_set_timer(guard, clock_earlier(guard_first_signal_time(guard), guard->limit_at));
-}
-
-_Noreturn void guard_settle(const struct guard_state *guard)
-{
-    const struct guard_mandate *mandate = guard->mandate;
-
-    legacy_settle(mandate->legacy, mandate->servers, SETTLE_PATIENCE);
-    _exit(EXITCODE_INTERNAL);
-}
-
-bool guard_is_guarding(const struct guard_state *guard)
-{
-    return guard->state == RUNNING || guard->state == LINGERING;
-}
-
-/* ---- the keeper ---- */
 
 /* As pkill(1) does by a pattern that finds both: what the command has started is left over, then.
  */
@@ -238,8 +182,8 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
     open_descriptors(&guard);
     tree_reserve();
     if (mandate->caller_fd >= 0) {
-        hold_drop_output();
-        hold_leave_directory();
+        detach_output();
+        detach_directory();
     }
     if (getppid() != keeper)
         _exit(EXITCODE_INTERNAL);

@@ -62,7 +62,7 @@ struct guard_state {
     unsigned int kill_round; /* above 0: KILL was used */
 };
 
-/* ---- guard_process.c ---- */
+/* ---- guard_state.c ---- */
 
 void guard_tell(const struct guard_state *guard, enum guard_report type, int number);
 

@@ -15,7 +15,7 @@
 
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "nesting/hold.h"
+#include "process/detach.h"
 #include "process/guard.h"
 #include "process/title.h"
 
@@ -162,7 +162,7 @@ static _Noreturn void runner_process(struct hook *hook, int link, const char *lo
     title_set(RUNNER_NAME);
     arrange_descriptors(link);
     if (hook->command.hold)
-        hold_drop_output();
+        detach_output();
     /* Those of a zkflock around this one are not this lock's. */
     unsetenv("ZKFLOCK_NODE");
     unsetenv("ZKFLOCK_TOKEN");

@@ -1,11 +1,8 @@
 #include "process/tree.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,96 +18,6 @@
 #define LATER_PAUSE (320 * CLOCK_MS)
 #define FIRST_ROUNDS 50
 
-pid_t tree_parent(pid_t pid)
-{
-    struct process process;
-
-    return process_read(pid, &process) ? process.parent : -1;
-}
-
-bool tree_descends(pid_t pid, pid_t ancestor)
-{
-    while (pid > 0 && pid != ancestor)
-        pid = tree_parent(pid);
-    return pid == ancestor;
-}
-
-bool tree_visible(void)
-{
-    char text[16] = "";
-
-    /* That of another pid namespace shows other numbers. */
-    return readlink("/proc/self", text, sizeof(text) - 1) > 0 &&
-           strtol(text, NULL, 10) == (long)getpid() &&
-           (!process_some_hidden() || process_children_listed());
-}
-
-/*
- * Descriptors put by, for /proc, a file in it and a pidfd: others may have taken the last ones by
- * the time when a command has to be ended.
- */
-static int reserve[3] = {-1, -1, -1};
-
-void tree_reserve(void)
-{
-    for (size_t i = 0; i < sizeof(reserve) / sizeof(reserve[0]); i++)
-        if (reserve[i] < 0)
-            reserve[i] = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-void tree_release_reserve(void)
-{
-    for (size_t i = 0; i < sizeof(reserve) / sizeof(reserve[0]); i++) {
-        if (reserve[i] >= 0)
-            close(reserve[i]);
-        reserve[i] = -1;
-    }
-}
-
-/* ---- who is in it ---- */
-
-bool tree_has(const struct tree *tree, pid_t pid)
-{
-    const struct process *found = process_list_find(&tree->all, pid);
-
-    return (pid && pid == tree->root) || (found && found->ours);
-}
-
-/* A pass for each generation at the most. */
-static void mark_descendants(const struct tree *tree)
-{
-    bool changed = true;
-
-    while (changed) {
-        changed = false;
-        for (size_t i = 0; i < tree->all.len; i++) {
-            struct process *process = &tree->all.items[i];
-
-            if (!process->ours && tree_has(tree, process->parent))
-                changed = process->ours = true;
-        }
-    }
-}
-
-bool tree_still_has(const struct tree *tree, const struct process *process)
-{
-    struct process now;
-
-    if (process->listed)
-        return process_is_child(process->pid, process->parent);
-    return process_read(process->pid, &now) && now.start == process->start &&
-           tree_has(tree, now.parent);
-}
-
-void tree_mark_all(struct tree *tree)
-{
-    mark_descendants(tree);
-    if (process_some_hidden()) {
-        process_list_add_hidden(&tree->all);
-        mark_descendants(tree);
-    }
-}
-
 static void find_descendants(struct tree *tree)
 {
     process_list_fill(&tree->all);
@@ -118,23 +25,6 @@ static void find_descendants(struct tree *tree)
 }
 
 /* ---- signals ---- */
-
-int tree_open_pidfd(pid_t pid)
-{
-    return (int)syscall(SYS_pidfd_open, pid, 0);
-}
-
-bool tree_out_of_descriptors(int error)
-{
-    return error == EMFILE || error == ENFILE || error == ENOMEM;
-}
-
-bool tree_signal_one(int pidfd, pid_t pid, int signal)
-{
-    if (pidfd >= 0 && syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) == 0)
-        return true;
-    return (pidfd < 0 || errno != ESRCH) && kill(pid, signal) == 0;
-}
 
 static bool send_signal(const struct tree *tree, const struct process *process, int signal)
 {

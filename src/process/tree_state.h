@@ -1,10 +1,9 @@
 /*
- * The inside of tree.h, shared by tree.c, the descendants, and tree_outside.c, who else counts.
+ * The inside of tree.h: tree.c signals and ends, tree_outside.c knows who counts besides the
+ * descendants, tree_member.c who is in a tree.
  */
 #ifndef ZKFLOCK_TREE_STATE_H
 #define ZKFLOCK_TREE_STATE_H
-
-#include <errno.h>
 
 #include "process/process.h"
 #include "process/tree.h"

@@ -4,8 +4,9 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "ensemble/lockname.h"
 #include "ensemble/servers.h"
+#include "ensemble/znode.h"
+#include "lock/lockname.h"
 #include "unit.h"
 
 static void test_text(void)
@@ -81,13 +82,13 @@ static void test_lockname(void)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         CHECK(bad[i], !lockname_resolve(bad[i], LOCKNAME_ROOT, &fault) && fault && *fault);
 
-    char *longest = malloc(LOCKNAME_MAX + 2);
+    char *longest = malloc(ZNODE_PATH_MAX + 2);
 
-    memset(longest, 'x', LOCKNAME_MAX + 1);
+    memset(longest, 'x', ZNODE_PATH_MAX + 1);
     longest[0] = '/';
-    longest[LOCKNAME_MAX + 1] = '\0';
+    longest[ZNODE_PATH_MAX + 1] = '\0';
     CHECK("too long", !lockname_resolve(longest, LOCKNAME_ROOT, &fault));
-    longest[LOCKNAME_MAX] = '\0';
+    longest[ZNODE_PATH_MAX] = '\0';
 
     char *path = lockname_resolve(longest, LOCKNAME_ROOT, &fault);
 

@@ -1,18 +1,16 @@
-#include "ensemble/lockname.h"
+#include "ensemble/znode.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "lock/note.h"
-#include "lock/recipe.h"
 
 /*
  * ZooKeeper refuses U+0000 to U+001F, U+007F to U+009F, U+D800 to U+F8FF and U+FFF0 to U+FFFF
  * (PathUtils.validatePath), and what lies above, since it looks at Java's surrogates.  The same
  * here, and nothing that is not UTF-8.
  */
-static const char *character_fault(const char *path)
+const char *znode_character_fault(const char *path)
 {
     const unsigned char *p = (const unsigned char *)path;
 
@@ -40,12 +38,12 @@ static const char *character_fault(const char *path)
     return NULL;
 }
 
-const char *lockname_path_fault(const char *path)
+const char *znode_path_fault(const char *path)
 {
-    if (strlen(path) > LOCKNAME_MAX)
+    if (strlen(path) > ZNODE_PATH_MAX)
         return "is too long: at most 1024 bytes";
 
-    const char *fault = character_fault(path);
+    const char *fault = znode_character_fault(path);
 
     if (fault)
         return fault;
@@ -62,46 +60,7 @@ const char *lockname_path_fault(const char *path)
     return NULL;
 }
 
-const char *lockname_prefix_fault(const char *prefix)
-{
-    if (prefix[0] == '\0')
-        return "is empty";
-    if (strchr(prefix, '/'))
-        return "holds a slash";
-    if (strlen(prefix) > LOCKNAME_PREFIX_MAX)
-        return "is too long: at most 100 bytes";
-    if (recipe_is_reserved(prefix))
-        return "is that of readers or of --unfair";
-    return character_fault(prefix);
-}
-
-char *lockname_resolve(const char *name, const char *root, const char **fault)
-{
-    if (name[0] == '\0') {
-        *fault = "is empty";
-        return NULL;
-    }
-
-    char *path = name[0] == '/' ? xstrdup(name) : xasprintf("%s/%s", root[1] ? root : "", name);
-    int32_t sequence;
-
-    *fault = lockname_path_fault(path);
-    if (!*fault && (strcmp(path, "/zookeeper") == 0 || strncmp(path, "/zookeeper/", 11) == 0))
-        *fault = "belongs to ZooKeeper itself";
-    if (!*fault && recipe_sequence(path, &sequence))
-        *fault = "ends in ten digits, as the znodes of contenders do";
-    /* Below a note nothing can be, or its lock could not be removed. */
-    if (!*fault && (note_is_path(path) || strstr(path, NOTE_SUFFIX "/")))
-        *fault = "has a part that ends in " NOTE_SUFFIX
-                 ", as the znodes do where --once-per keeps its notes";
-    if (*fault) {
-        free(path);
-        return NULL;
-    }
-    return path;
-}
-
-char *lockname_above(const char *path)
+char *znode_above(const char *path)
 {
     size_t len = (size_t)(strrchr(path, '/') - path);
 

@@ -4,22 +4,8 @@
 #ifndef ZKFLOCK_LOCKNAME_H
 #define ZKFLOCK_LOCKNAME_H
 
-#include <stdbool.h>
-
 /* Where locks with a bare name live. */
 #define LOCKNAME_ROOT "/locks"
-
-/*
- * The longest path taken, in bytes.  ZooKeeper would take more, but a contender's path has to fit
- * into messages, an environment and a log line.
- */
-#define LOCKNAME_MAX 1024
-
-/*
- * Tells what is wrong with a znode path that starts with a slash, in words that follow its name
- * ("has an empty part"); NULL if nothing is.  Chroots and locks are held to it.
- */
-const char *lockname_path_fault(const char *path);
 
 /*
  * Turns a lock's name into its path: "/a/b" stays, "b" becomes "/locks/b" below the root "/locks",
@@ -28,9 +14,6 @@ const char *lockname_path_fault(const char *path);
  * Running out of memory ends the process.
  */
 char *lockname_resolve(const char *name, const char *root, const char **fault);
-
-/* The path of the znode that the one at this path stands in, to be freed. */
-char *lockname_above(const char *path);
 
 /* The longest beginning of a contender's name. */
 #define LOCKNAME_PREFIX_MAX 100

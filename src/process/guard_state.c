@@ -1,0 +1,63 @@
+#include "process/guard_state.h"
+
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/exitcode.h"
+
+/* How long to try to give a dead keeper's place back; then its session has to expire. */
+#define SETTLE_PATIENCE (20 * CLOCK_S)
+
+void guard_tell(const struct guard_state *guard, enum guard_report type, int number)
+{
+    const struct guard_message message = {.type = (int32_t)type,
+                                          .number = number,
+                                          .lease_end = guard->lease_end,
+                                          .when = clock_now()};
+    ssize_t sent = send(guard->link, &message, offsetof(struct guard_message, node), MSG_NOSIGNAL);
+
+    (void)sent; /* a keeper that is dead is noticed by the link */
+}
+
+void guard_set_timer(const struct guard_state *guard, int64_t when)
+{
+    struct itimerspec timer = {0};
+
+    if (when != CLOCK_NEVER) {
+        if (when <= 0)
+            when = 1; /* 0 would disarm it */
+        timer.it_value = (struct timespec){.tv_sec = when / CLOCK_S, .tv_nsec = when % CLOCK_S};
+    }
+    timerfd_settime(guard->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
+}
+
+bool guard_is_guarding(const struct guard_state *guard)
+{
+    return guard->state == RUNNING || guard->state == LINGERING;
+}
+
+int64_t guard_kill_time(const struct guard_state *guard)
+{
+    return guard->lease_end - guard->lease.margin;
+}
+
+int64_t guard_first_signal_time(const struct guard_state *guard)
+{
+    return guard_kill_time(guard) - guard->lease.grace;
+}
+
+void guard_watch(const struct guard_state *guard)
+{
+    guard_set_timer(guard, clock_earlier(guard_first_signal_time(guard), guard->limit_at));
+}
+
+_Noreturn void guard_settle(const struct guard_state *guard)
+{
+    const struct guard_mandate *mandate = guard->mandate;
+
+    legacy_settle(mandate->legacy, mandate->servers, SETTLE_PATIENCE);
+    _exit(EXITCODE_INTERNAL);
+}
