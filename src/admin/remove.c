@@ -11,7 +11,6 @@
  */
 #include "admin/remove.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "admin/remove_state.h"
@@ -32,40 +31,7 @@
 /* To remove it together with others that change meanwhile. */
 enum { TRIES = 20 };
 
-bool remove_stop(struct removal *removal, int status)
-{
-    removal->status = status;
-    return false;
-}
-
 /* ---- who is there ---- */
-
-bool remove_refuse_used(struct removal *removal, size_t others, const char *who)
-{
-    const char *lock = removal->options->lock;
-
-    if (!who && outlook_known(removal->outlook))
-        who = outlook_holder(removal->outlook);
-    if (!who || !*who)
-        who = "another client";
-    if (others == 1)
-        log_notice("%s is not removed: it is in use, by %s", lock, who);
-    else
-        log_notice("%s is not removed: %zu are there, the first of them %s", lock, others, who);
-    return remove_stop(removal, EXITCODE_BUSY);
-}
-
-bool remove_refuse_unsettled(struct removal *removal, bool vanished, int64_t lease)
-{
-    char span[CLOCK_FORMAT_SIZE];
-
-    log_notice("%s is not removed: %s, and its command may run for a lease, %s; -w %" PRId64
-               " waits for that",
-               removal->options->lock,
-               vanished ? "a holder vanished" : "it is not known who held it before",
-               clock_format(lease, span), lease / CLOCK_S + 1);
-    return remove_stop(removal, EXITCODE_BUSY);
-}
 
 static bool look(struct removal *removal)
 {
@@ -96,30 +62,6 @@ static bool look(struct removal *removal)
     }
     view_release(&view);
     return going_on;
-}
-
-/* Takes what comes until the deadline; returns false if that was the end of it. */
-bool remove_pump(struct removal *removal, int64_t deadline)
-{
-    struct session_event event;
-
-    if (removal->lock)
-        deadline = clock_earlier(deadline, lock_tick(removal->lock));
-    switch (admin_next(&removal->admin, deadline, &event)) {
-    case ADMIN_EVENT:
-        if (removal->lock)
-            lock_handle(removal->lock, &event);
-        if (removal->outlook)
-            outlook_handle(removal->outlook, &event);
-        if (event.type == SESSION_REPLY)
-            remove_take_reply(removal, &event);
-        break;
-    case ADMIN_ENDED:
-        return remove_stop(removal, admin_ended(&removal->admin));
-    default:
-        break;
-    }
-    return true;
 }
 
 /* ---- holding it ---- */

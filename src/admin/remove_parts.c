@@ -1,158 +1,44 @@
+/*
+ * What goes with a lock that is removed, and what keeps it.
+ */
+#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "admin/remove_state.h"
 #include "base/clock.h"
+#include "base/exitcode.h"
 #include "base/lease.h"
 #include "base/xalloc.h"
 #include "ensemble/fault.h"
 #include "lock/note.h"
 #include "lock/recipe.h"
 
-/* ---- questions beside the lock's ---- */
-
-static int tag_of(enum part part)
+bool remove_refuse_used(struct removal *removal, size_t others, const char *who)
 {
-    return lock_first_tag(1) + (int)part;
+    const char *lock = removal->options->lock;
+
+    if (!who && outlook_known(removal->outlook))
+        who = outlook_holder(removal->outlook);
+    if (!who || !*who)
+        who = "another client";
+    if (others == 1)
+        log_notice("%s is not removed: it is in use, by %s", lock, who);
+    else
+        log_notice("%s is not removed: %zu are there, the first of them %s", lock, others, who);
+    return remove_stop(removal, EXITCODE_BUSY);
 }
 
-static const char *path_of(const struct removal *removal, enum part part)
+bool remove_refuse_unsettled(struct removal *removal, bool vanished, int64_t lease)
 {
-    switch (part) {
-    case PART_QUEUED:
-    case PART_LOCKS:
-        return removal->locks;
-    case PART_LEASED:
-    case PART_LEASES:
-        return removal->leases;
-    case PART_NOTED:
-    case PART_NOTE:
-        return removal->note;
-    case PART_ABOVE:
-        return removal->above;
-    default:
-        return removal->options->lock;
-    }
+    char span[CLOCK_FORMAT_SIZE];
+
+    log_notice("%s is not removed: %s, and its command may run for a lease, %s; -w %" PRId64
+               " waits for that",
+               removal->options->lock,
+               vanished ? "a holder vanished" : "it is not known who held it before",
+               clock_format(lease, span), lease / CLOCK_S + 1);
+    return remove_stop(removal, EXITCODE_BUSY);
 }
-
-static void add_stranger(struct removal *removal, enum part part, const char *child)
-{
-    const char *below = part == PART_QUEUED   ? RECIPE_SEMAPHORE_LOCKS "/"
-                        : part == PART_LEASED ? RECIPE_SEMAPHORE_LEASES "/"
-                                              : "";
-
-    if (removal->strangers[part].count++ == 0)
-        xreplace(&removal->strangers[part].first, xasprintf("%s%s", below, child));
-}
-
-static void take_children(struct removal *removal, enum part part,
-                          const struct session_event *event)
-{
-    int32_t sequence;
-
-    for (size_t i = 0; i < event->children_len; i++) {
-        const char *child = event->children[i];
-
-        if (part != PART_NOTED && recipe_sequence(child, &sequence))
-            removal->contenders += part == PART_CHILDREN;
-        else if (part == PART_CHILDREN && strcmp(child, RECIPE_SEMAPHORE_LEASES) == 0)
-            removal->has_leases = true;
-        else if (part == PART_CHILDREN && strcmp(child, RECIPE_SEMAPHORE_LOCKS) == 0)
-            removal->has_locks = true;
-        else
-            add_stranger(removal, part, child);
-    }
-}
-
-/* Locks may be called like the parts of a semaphore. */
-static bool has_semaphore(const struct removal *removal)
-{
-    if (removal->has_leases && removal->has_record[PART_LEASES])
-        return removal->record[PART_LEASES].permits > 0;
-    return removal->has_leases && removal->has_locks;
-}
-
-/* Which of the two it is does not change any more once the lock is asked for. */
-static void find_kind(struct removal *removal)
-{
-    if (!removal->lock)
-        removal->semaphore = has_semaphore(removal);
-    if (removal->semaphore)
-        return;
-    removal->strangers[PART_QUEUED].count = removal->strangers[PART_LEASED].count = 0;
-    if (removal->has_leases)
-        add_stranger(removal, PART_CHILDREN, RECIPE_SEMAPHORE_LEASES);
-    if (removal->has_locks)
-        add_stranger(removal, PART_CHILDREN, RECIPE_SEMAPHORE_LOCKS);
-}
-
-static void take_above(struct removal *removal)
-{
-    removal->record_above[0] = '\0';
-    if (removal->has_record[PART_ABOVE])
-        record_encode(&removal->record[PART_ABOVE], removal->record_above);
-}
-
-void remove_take_reply(struct removal *removal, const struct session_event *event)
-{
-    int part = event->tag - tag_of(0);
-    int64_t began;
-
-    if (part < 0 || part >= PART_COUNT)
-        return;
-    removal->pending--;
-    removal->unanswered |= session_rc_unknown(event->rc);
-    removal->rc[part] = event->rc;
-    removal->stat[part] = event->stat;
-    removal->has_record[part] =
-        event->rc == ZOK && record_decode(event->data, event->data_len, &removal->record[part]);
-    if (event->rc != ZOK)
-        return;
-    if (part < PART_LISTS)
-        take_children(removal, (enum part)part, event);
-    else if (part == PART_NOTE)
-        removal->is_note = note_decode(event->data, event->data_len, &began);
-    else if (part == PART_ABOVE)
-        take_above(removal);
-}
-
-static void ask_for_all(struct removal *removal)
-{
-    struct session *session = removal->admin.session;
-
-    removal->pending = PART_COUNT;
-    removal->unanswered = removal->has_leases = removal->has_locks = false;
-    removal->contenders = 0;
-    for (int part = 0; part < PART_COUNT; part++) {
-        const char *path = path_of(removal, (enum part)part);
-
-        if (part < PART_LISTS) {
-            removal->strangers[part].count = 0;
-            session_get_children(session, tag_of((enum part)part), path, SESSION_NO_WATCH);
-        } else {
-            session_get(session, tag_of((enum part)part), path, SESSION_NO_WATCH);
-        }
-    }
-}
-
-static bool read_all(struct removal *removal)
-{
-    int64_t deadline = clock_add(clock_now(), removal->options->connect_timeout);
-
-    ask_for_all(removal);
-    while (removal->pending > 0 || removal->unanswered) {
-        if (clock_now() >= deadline)
-            return remove_stop(removal, admin_silent(&removal->admin));
-        if (removal->pending == 0 && session_connected(removal->admin.session))
-            ask_for_all(removal);
-        if (!remove_pump(removal, deadline))
-            return false;
-    }
-    find_kind(removal);
-    return true;
-}
-
-/* ---- what goes with it ---- */
 
 static struct recipe_census census_of(const struct removal *removal, enum part part)
 {
@@ -292,7 +178,7 @@ static bool refuse_unread(struct removal *removal)
         if (part == PART_ABOVE ||
             ((part == PART_QUEUED || part == PART_LOCKS) && !removal->semaphore))
             continue; /* that is no lock of ours then */
-        sentence = fault_sentence(rc, "read", path_of(removal, (enum part)part));
+        sentence = fault_sentence(rc, "read", remove_path_of(removal, (enum part)part));
         log_error("%s", sentence);
         free(sentence);
         return remove_stop(removal, (int)fault_status(rc));
@@ -307,7 +193,7 @@ bool remove_has_note(const struct removal *removal)
 
 bool remove_check_nested(struct removal *removal)
 {
-    if (!read_all(removal) || !refuse_unread(removal))
+    if (!remove_read(removal) || !refuse_unread(removal))
         return false;
     for (int part = 0; part < PART_LISTS; part++) {
         const struct strangers *strangers = &removal->strangers[part];

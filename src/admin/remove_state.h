@@ -1,9 +1,10 @@
 /*
  * The inside of a removal, shared by the files that make it up:
  *
- *     remove.c         refuses, takes the lock, removes
+ *     remove.c         takes the lock, removes
  *     remove_parts.c   what goes with the lock: the leases of a semaphore, the note, and the count
- * of a lock that it is in
+ *                      of a lock that it is in; what may not go
+ *     remove_read.c    all of that, as it was read last
  */
 #ifndef ZKFLOCK_REMOVE_STATE_H
 #define ZKFLOCK_REMOVE_STATE_H
@@ -71,24 +72,26 @@ struct removal {
     size_t others_len;
 };
 
-/* ---- remove.c; each that returns a bool returns whether to go on ---- */
+/* ---- remove_read.c; each that returns a bool returns whether to go on ---- */
 
 /* Sets the status and returns false. */
 bool remove_stop(struct removal *removal, int status);
 
-/* The same after saying why; who: the first of the others, NULL: whom the outlook knows of. */
-bool remove_refuse_used(struct removal *removal, size_t others, const char *who);
-bool remove_refuse_unsettled(struct removal *removal, bool vanished, int64_t lease);
-
 /* Takes what comes until the deadline. */
 bool remove_pump(struct removal *removal, int64_t deadline);
 
-/* ---- remove_parts.c ---- */
+/* Reads all parts anew. */
+bool remove_read(struct removal *removal);
 
-/* Takes the answer to a question of the below. */
-void remove_take_reply(struct removal *removal, const struct session_event *event);
+const char *remove_path_of(const struct removal *removal, enum part part);
 
-/* Refuses a lock with others below it, or below what goes with it. */
+/* ---- remove_parts.c; the same ---- */
+
+/* Stops after saying why; who: the first of the others, NULL: whom the outlook knows of. */
+bool remove_refuse_used(struct removal *removal, size_t others, const char *who);
+bool remove_refuse_unsettled(struct removal *removal, bool vanished, int64_t lease);
+
+/* Reads all parts; refuses a lock with others below it, or below what goes with it. */
 bool remove_check_nested(struct removal *removal);
 
 /*

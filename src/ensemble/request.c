@@ -1,6 +1,5 @@
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/xalloc.h"
@@ -15,66 +14,6 @@
 
 /* Tags of users are not negative. */
 enum { TAG_COMPANION = -1 };
-
-/* ---- the queue ---- */
-
-void item_free(struct item *item)
-{
-    if (!item)
-        return;
-    for (size_t i = 0; i < item->event.children_len; i++)
-        free(item->children[i]);
-    free(item->children);
-    free(item->path);
-    free(item->data);
-    free(item->results);
-    ask_free(item->ask);
-    free(item);
-}
-
-struct item *item_new(struct session *session, enum session_event_type type)
-{
-    struct item *item = xcalloc(1, sizeof(*item));
-
-    item->session = session;
-    item->event.type = type;
-    return item;
-}
-
-void item_wake(struct session *session)
-{
-    const uint64_t one = 1;
-
-    if (write(session->event_fd, &one, sizeof(one)) < 0)
-        abort(); /* cannot happen: the counter would have to reach 2^64 */
-}
-
-void item_push(struct item *item)
-{
-    struct session *session = item->session;
-
-    pthread_mutex_lock(&session->mutex);
-    item->next = NULL;
-    *session->tail = item;
-    session->tail = &item->next;
-    pthread_mutex_unlock(&session->mutex);
-    item_wake(session);
-}
-
-struct item *item_pop(struct session *session)
-{
-    pthread_mutex_lock(&session->mutex);
-
-    struct item *item = session->head;
-
-    if (item) {
-        session->head = item->next;
-        if (!session->head)
-            session->tail = &session->head;
-    }
-    pthread_mutex_unlock(&session->mutex);
-    return item;
-}
 
 /* ---- answers, in the library's completion thread ---- */
 
@@ -167,9 +106,25 @@ static void on_void(int rc, const void *context)
     finish(item, rc, NULL);
 }
 
+/* Watchers of znodes are told of the session's events too; those are on_session()'s in session.c.
+ */
+static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context)
+{
+    (void)handle;
+    (void)state;
+    if (type == ZOO_SESSION_EVENT)
+        return;
+
+    struct item *item = item_new(context, SESSION_WATCH);
+
+    item->event.watch_type = type;
+    item->path = xstrdup(path ? path : "");
+    item_push(item);
+}
+
 /* ---- requests ---- */
 
-static struct item *request_new(struct session *session, int tag)
+struct item *request_new(struct session *session, int tag)
 {
     struct item *item = item_new(session, SESSION_REPLY);
 
@@ -228,8 +183,8 @@ int64_t request_accompany(struct session *session)
     if (now < since + COMPANION_AFTER)
         return since + COMPANION_AFTER;
     session->last_companion = now;
-    ask_hand_over(request_new(session, TAG_COMPANION),
-                  &(struct ask){.what = ASK_EXISTS, .path = "/"});
+    request_hand_over(request_new(session, TAG_COMPANION),
+                      &(struct ask){.what = ASK_EXISTS, .path = "/"});
     return now + COMPANION_AFTER;
 }
 
@@ -263,7 +218,7 @@ static int send_ask(struct item *item, const struct ask *ask)
 {
     struct session *session = item->session;
     zhandle_t *handle = session->handle;
-    watcher_fn watcher = ask->watch == SESSION_SET_WATCH ? session_on_watch : NULL;
+    watcher_fn watcher = ask->watch == SESSION_SET_WATCH ? on_watch : NULL;
     int len = ask->data ? (int)strlen(ask->data) : 0;
 
     switch (ask->what) {
@@ -288,62 +243,7 @@ static int send_ask(struct item *item, const struct ask *ask)
     return ZBADARGUMENTS;
 }
 
-void ask_hand_over(struct item *item, const struct ask *ask)
+void request_hand_over(struct item *item, const struct ask *ask)
 {
     request_sent(item, send_ask(item, ask));
-}
-
-static void request_make(struct session *session, int tag, const struct ask *ask)
-{
-    ask_make(session, request_new(session, tag), ask);
-}
-
-void session_create(struct session *session, int tag, const char *path, const char *data, int mode)
-{
-    request_make(session, tag,
-                 &(struct ask){.what = ASK_CREATE, .path = path, .data = data, .number = mode});
-}
-
-void session_get(struct session *session, int tag, const char *path, enum session_watch watch)
-{
-    request_make(session, tag, &(struct ask){.what = ASK_GET, .path = path, .watch = watch});
-}
-
-void session_get_children(struct session *session, int tag, const char *path,
-                          enum session_watch watch)
-{
-    request_make(session, tag, &(struct ask){.what = ASK_CHILDREN, .path = path, .watch = watch});
-}
-
-void session_exists(struct session *session, int tag, const char *path)
-{
-    request_make(session, tag, &(struct ask){.what = ASK_EXISTS, .path = path});
-}
-
-void session_await(struct session *session, int tag, const char *path)
-{
-    request_make(session, tag,
-                 &(struct ask){.what = ASK_EXISTS, .path = path, .watch = SESSION_SET_WATCH});
-}
-
-void session_set(struct session *session, int tag, const char *path, const char *data,
-                 int32_t version)
-{
-    request_make(session, tag,
-                 &(struct ask){.what = ASK_SET, .path = path, .data = data, .number = version});
-}
-
-void session_delete(struct session *session, int tag, const char *path)
-{
-    request_make(session, tag, &(struct ask){.what = ASK_DELETE, .path = path});
-}
-
-void session_sync(struct session *session, int tag, const char *path)
-{
-    request_make(session, tag, &(struct ask){.what = ASK_SYNC, .path = path});
-}
-
-void session_multi(struct session *session, int tag, const zoo_op_t *ops, int count)
-{
-    request_make(session, tag, &(struct ask){.what = ASK_MULTI, .ops = ops, .ops_len = count});
 }

@@ -4,11 +4,9 @@
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -49,21 +47,6 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
     item_push(item_new(context, state == ZOO_CONNECTED_STATE         ? SESSION_CONNECTED
                                 : state == ZOO_EXPIRED_SESSION_STATE ? SESSION_EXPIRED
                                                                      : SESSION_DISCONNECTED));
-}
-
-/* Watchers of znodes are told of the session's events too; those are on_session()'s. */
-void session_on_watch(zhandle_t *handle, int type, int state, const char *path, void *context)
-{
-    (void)handle;
-    (void)state;
-    if (type == ZOO_SESSION_EVENT)
-        return;
-
-    struct item *item = item_new(context, SESSION_WATCH);
-
-    item->event.watch_type = type;
-    item->path = xstrdup(path ? path : "");
-    item_push(item);
 }
 
 /* ---- opening and closing ---- */
@@ -262,13 +245,6 @@ void session_set_patience(struct session *session, int64_t patience)
 }
 
 /* ---- events, for the owner ---- */
-
-void session_note_disconnected(struct session *session)
-{
-    if (session->connected)
-        session->disconnected_since = clock_now();
-    session->connected = false;
-}
 
 /* Keeps the connection up; returns when to call again. */
 static int64_t tick_connection(struct session *session)

@@ -1,8 +1,4 @@
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/clock.h"
-#include "base/xalloc.h"
 #include "ensemble/session_state.h"
 
 /* After it has refused a request, a server counts as overloaded for so long. */
@@ -13,86 +9,20 @@ bool session_overloaded(const struct session *session)
     return session->overloaded_at && clock_now() < session->overloaded_at + RECOVERED_AFTER;
 }
 
-void ask_set_waiting(struct item *item, bool waiting)
+/*
+ * A flight of requests whose first one makes the others wait is refused as a whole by a server that
+ * refuses what waits.  So once it has refused one, each request waits here for the answer to the
+ * one before, and is made again until it is carried out.
+ */
+static void ask(struct session *session, int tag, const struct ask *what)
 {
-    if (item->waiting == waiting)
-        return;
-    item->waiting = waiting;
-    item->session->waiting_len += waiting ? 1 : (size_t)-1;
-}
+    struct item *item = request_new(session, tag);
 
-static char *copy_bytes(const char *bytes, int len)
-{
-    return bytes && len > 0 ? xstrndup(bytes, (size_t)len) : xstrdup("");
-}
-
-static void copy_op(zoo_op_t *op)
-{
-    if (op->type == ZOO_CREATE_OP) {
-        op->create_op.path = xstrdup(op->create_op.path);
-        op->create_op.data = copy_bytes(op->create_op.data, op->create_op.datalen);
-    } else if (op->type == ZOO_SETDATA_OP) {
-        op->set_op.path = xstrdup(op->set_op.path);
-        op->set_op.data = copy_bytes(op->set_op.data, op->set_op.datalen);
-    } else if (op->type == ZOO_DELETE_OP) {
-        op->delete_op.path = xstrdup(op->delete_op.path);
-    } else {
-        op->check_op.path = xstrdup(op->check_op.path);
-    }
-}
-
-static void free_op(const zoo_op_t *op)
-{
-    if (op->type == ZOO_CREATE_OP) {
-        free((char *)op->create_op.path);
-        free((char *)op->create_op.data);
-    } else if (op->type == ZOO_SETDATA_OP) {
-        free((char *)op->set_op.path);
-        free((char *)op->set_op.data);
-    } else if (op->type == ZOO_DELETE_OP) {
-        free((char *)op->delete_op.path);
-    } else {
-        free((char *)op->check_op.path);
-    }
-}
-
-static struct ask *copy(const struct ask *ask)
-{
-    struct ask *own = xcalloc(1, sizeof(*own));
-
-    *own = *ask;
-    own->path = ask->path ? xstrdup(ask->path) : NULL;
-    own->data = ask->data ? xstrdup(ask->data) : NULL;
-    if (ask->ops) {
-        zoo_op_t *ops = xcalloc((size_t)ask->ops_len, sizeof(ops[0]));
-
-        memcpy(ops, ask->ops, (size_t)ask->ops_len * sizeof(ops[0]));
-        for (int i = 0; i < ask->ops_len; i++)
-            copy_op(&ops[i]);
-        own->ops = ops;
-    }
-    return own;
-}
-
-void ask_free(struct ask *ask)
-{
-    if (!ask)
-        return;
-    for (int i = 0; i < ask->ops_len; i++)
-        free_op(&ask->ops[i]);
-    free((zoo_op_t *)ask->ops);
-    free((char *)ask->path);
-    free((char *)ask->data);
-    free(ask);
-}
-
-void ask_make(struct session *session, struct item *item, const struct ask *ask)
-{
     if (!session_overloaded(session) && session->waiting_len == 0) {
-        ask_hand_over(item, ask);
+        request_hand_over(item, what);
         return;
     }
-    item->ask = copy(ask);
+    item->ask = ask_copy(what);
     ask_set_waiting(item, true);
     ask_next(session);
 }
@@ -107,7 +37,7 @@ void ask_next(struct session *session)
         return;
     ask_set_waiting(item, false);
     item->handed_over = clock_now();
-    ask_hand_over(item, item->ask);
+    request_hand_over(item, item->ask);
 }
 
 bool ask_again(struct item *item)
@@ -116,4 +46,53 @@ bool ask_again(struct item *item)
         return false;
     ask_set_waiting(item, true);
     return true;
+}
+
+void session_create(struct session *session, int tag, const char *path, const char *data, int mode)
+{
+    ask(session, tag,
+        &(struct ask){.what = ASK_CREATE, .path = path, .data = data, .number = mode});
+}
+
+void session_get(struct session *session, int tag, const char *path, enum session_watch watch)
+{
+    ask(session, tag, &(struct ask){.what = ASK_GET, .path = path, .watch = watch});
+}
+
+void session_get_children(struct session *session, int tag, const char *path,
+                          enum session_watch watch)
+{
+    ask(session, tag, &(struct ask){.what = ASK_CHILDREN, .path = path, .watch = watch});
+}
+
+void session_exists(struct session *session, int tag, const char *path)
+{
+    ask(session, tag, &(struct ask){.what = ASK_EXISTS, .path = path});
+}
+
+void session_await(struct session *session, int tag, const char *path)
+{
+    ask(session, tag, &(struct ask){.what = ASK_EXISTS, .path = path, .watch = SESSION_SET_WATCH});
+}
+
+void session_set(struct session *session, int tag, const char *path, const char *data,
+                 int32_t version)
+{
+    ask(session, tag,
+        &(struct ask){.what = ASK_SET, .path = path, .data = data, .number = version});
+}
+
+void session_delete(struct session *session, int tag, const char *path)
+{
+    ask(session, tag, &(struct ask){.what = ASK_DELETE, .path = path});
+}
+
+void session_sync(struct session *session, int tag, const char *path)
+{
+    ask(session, tag, &(struct ask){.what = ASK_SYNC, .path = path});
+}
+
+void session_multi(struct session *session, int tag, const zoo_op_t *ops, int count)
+{
+    ask(session, tag, &(struct ask){.what = ASK_MULTI, .ops = ops, .ops_len = count});
 }

@@ -1,7 +1,7 @@
 /*
- * The inside of struct session, shared by session.c, which keeps the session alive, request.c,
- * which asks and queues what comes back, session_event.c, which hands that to the owner, and
- * trouble.c.
+ * The inside of struct session: session.c keeps the session alive, session_ask.c takes what the
+ * owner asks for, request.c gives that to the library and queues what comes back, session_event.c
+ * hands it to the owner, trouble.c knows what went wrong.
  */
 #ifndef ZKFLOCK_SESSION_STATE_H
 #define ZKFLOCK_SESSION_STATE_H
@@ -84,6 +84,16 @@ struct session {
     struct failover failover;
 };
 
+/* What was learnt of a loss of contact, maybe before the event of it. */
+void session_note_disconnected(struct session *session);
+
+/* All that ask points to as well; NULL is allowed where it is freed. */
+struct ask *ask_copy(const struct ask *ask);
+void ask_free(struct ask *ask);
+
+/* Sets whether the request waits, and keeps count. */
+void ask_set_waiting(struct item *item, bool waiting);
+
 /* An empty event; item_push() hands it over to the owner.  Any thread. */
 struct item *item_new(struct session *session, enum session_event_type type);
 void item_push(struct item *item);
@@ -94,31 +104,16 @@ struct item *item_pop(struct session *session);
 /* NULL is allowed. */
 void item_free(struct item *item);
 
-/* ---- session_ask.c: asking an overloaded server for one thing after the other ---- */
-
-/* Sets whether the request waits, and keeps count. */
-void ask_set_waiting(struct item *item, bool waiting);
-
-/*
- * A flight of requests whose first one makes the others wait is refused as a whole by a server that
- * refuses what waits.  So once it has refused one, each request waits here for the answer to the
- * one before, and is made again until it is carried out.
- */
-void ask_make(struct session *session, struct item *item, const struct ask *ask);
-
-/* Hands over the next request that waits, unless the server is being spared or has one. */
-void ask_next(struct session *session);
-
-/* A request was refused: returns whether it waits again.  If not, its owner has to make it again.
- */
-bool ask_again(struct item *item);
-
-void ask_free(struct ask *ask);
-
-/* Gives the request to the library; see request.c. */
-void ask_hand_over(struct item *item, const struct ask *ask);
+/* Wakes the owner, who is to call session_next_event().  Any thread. */
+void item_wake(struct session *session);
 
 /* ---- request.c ---- */
+
+/* A request, the newest of those under way. */
+struct item *request_new(struct session *session, int tag);
+
+/* Gives it to the library. */
+void request_hand_over(struct item *item, const struct ask *ask);
 
 bool request_is_companion(const struct item *item);
 
@@ -131,24 +126,26 @@ bool request_done(struct session *session, struct item *item);
  */
 int64_t request_accompany(struct session *session);
 
-/* An armed watcher, for request.c: what it hears becomes SESSION_WATCH. */
-void session_on_watch(zhandle_t *handle, int type, int state, const char *path, void *context);
-
-/* What was learnt of a loss of contact, maybe before the event of it. */
-void session_note_disconnected(struct session *session);
-
-/* Leaves an overloaded server alone for a moment; SESSION_CONNECTED follows. */
-void session_spare(struct session *session);
-
-/* Wakes the owner, who is to call session_next_event().  Any thread. */
-void item_wake(struct session *session);
-
 /*
  * For when the library's threads have ended: forgets all requests under way, or answers them with
  * ZSESSIONEXPIRED.
  */
 void request_drop_all(struct session *session);
 void request_fail_all(struct session *session);
+
+/* ---- session_ask.c: asking an overloaded server for one thing after the other ---- */
+
+/* Hands over the next request that waits, unless the server is being spared or has one. */
+void ask_next(struct session *session);
+
+/* A request was refused: returns whether it waits again.  If not, its owner has to make it again.
+ */
+bool ask_again(struct item *item);
+
+/* ---- session_event.c ---- */
+
+/* Leaves an overloaded server alone for a moment; SESSION_CONNECTED follows. */
+void session_spare(struct session *session);
 
 /* ---- trouble.c: what went wrong with a server last; any thread ---- */
 
