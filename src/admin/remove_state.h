@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "keeper/outlook.h"
 #include "list/admin.h"
 #include "lock/lock.h"
+#include "lock/outlook.h"
 #include "lock/record.h"
 
 /* What is asked beside what the lock asks: children, then data. */

@@ -8,27 +8,6 @@
 #include "ensemble/contact.h"
 #include "keeper/plan.h"
 
-bool keeper_is_late(const struct keeper *keeper)
-{
-    return clock_now() >= keeper->late_at;
-}
-
-bool keeper_too_late(struct keeper *keeper, bool fault, const char *why)
-{
-    char span[CLOCK_FORMAT_SIZE];
-    char *text = xasprintf("%s was not taken within --deadline %s: %s", keeper->options->lock,
-                           clock_format(keeper->options->deadline, span), why);
-
-    keeper_tell_busy(keeper, fault, text);
-    free(text);
-    return keeper_stop(keeper, keeper->options->conflict_status);
-}
-
-int64_t keeper_patience(const struct keeper *keeper)
-{
-    return clock_earlier(keeper->options->connect_timeout, keeper->late_at - keeper->started_at);
-}
-
 static bool busy(struct keeper *keeper)
 {
     const char *name = lockset_current_item(keeper->locks)->lock;
@@ -137,13 +116,6 @@ static bool take_lease(struct keeper *keeper)
     keeper->lease = lease_plan(length, options->kill_after);
     session_set_patience(keeper->session, keeper->lease.patience);
     return true;
-}
-
-int64_t keeper_lease_end(const struct keeper *keeper)
-{
-    if (!keeper->locks)
-        return CLOCK_NEVER / 2;
-    return lease_end(keeper->lease.length, lockset_proven_at(keeper->locks));
 }
 
 /* By others, or by one who vanished; not while the last proof of several locks is made. */

@@ -8,6 +8,7 @@
 #include "base/lease.h"
 #include "base/log.h"
 #include "ensemble/contact.h"
+#include "keeper/plan.h"
 
 /* Connecting in silence for longer than this is told to a person at a terminal. */
 #define SILENCE_BEFORE_NEWS (2 * CLOCK_S)
@@ -95,5 +96,68 @@ bool keeper_connect(struct keeper *keeper)
         }
         keeper_pump(keeper, clock_earlier(deadline, news_at));
     }
+    return true;
+}
+
+void keeper_hang_up(struct keeper *keeper)
+{
+    keeper_end_reentry(keeper);
+    outlook_free(keeper->outlook);
+    keeper->outlook = NULL;
+    once_free(keeper->once);
+    keeper->once = NULL;
+    lockset_free(keeper->locks);
+    keeper->locks = NULL;
+    session_close(keeper->session);
+    keeper->session = NULL;
+}
+
+/* ---- another try ---- */
+
+/* What was held for a moment is told to have ended before it is taken anew. */
+static void hang_up(struct keeper *keeper)
+{
+    if (keeper->acquired_at && !keeper->ended_at && lockset_phase(keeper->locks) == LOCK_LEFT)
+        keeper_tell_released(keeper);
+    else if (keeper->acquired_at && !keeper->ended_at)
+        keeper_tell_lost_early(keeper, "contact", "no contact with the ensemble");
+    keeper_hang_up(keeper);
+}
+
+/* Returns whether the pause went by.  A place in the queue is given back if contact allows it. */
+static bool pause_between_tries(struct keeper *keeper)
+{
+    int64_t end = clock_earlier(clock_now() + keeper->options->retry_delay, keeper->late_at);
+
+    if (keeper->locks && session_withhold(keeper->session))
+        lockset_leave(keeper->locks);
+    else
+        hang_up(keeper);
+    while (clock_now() < end) {
+        keeper_pump(keeper, end);
+        if (keeper_cut_short(keeper)) {
+            /* Whoever ends the pause does not wait for contact. */
+            if (keeper->session && !session_connected(keeper->session))
+                hang_up(keeper);
+            return false;
+        }
+    }
+    return !keeper_is_late(keeper) ||
+           keeper_too_late(keeper, true, "no server could be reached before");
+}
+
+bool keeper_try_again(struct keeper *keeper)
+{
+    if (!keeper->unreachable || keeper->tries_left == 0 || !pause_between_tries(keeper))
+        return false;
+    hang_up(keeper);
+    plan_free(keeper->items, keeper->items_len);
+    keeper->items = plan_new(keeper->options, &keeper->items_len);
+    keeper->lease = (struct lease){0};
+    keeper->acquired_at = keeper->ended_at = 0;
+    keeper->status = 0;
+    keeper->unreachable = false;
+    keeper->tries_left--;
+    keeper->started_at = clock_now();
     return true;
 }

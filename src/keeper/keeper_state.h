@@ -1,18 +1,21 @@
 /*
  * The inside of struct keeper, shared by the files that make up the keeper:
  *
- *     keeper.c          start, the events of all sources, and the end
- *     keeper_connect.c  from the servers' names to a session
+ *     keeper.c          start and end
+ *     keeper_connect.c  from the servers' names to a session; another try
+ *     keeper_enter.c    the locks of other zkflocks around this one
  *     keeper_acquire.c  from the session to the lock
- *     keeper_wait.c     what a person is told meanwhile
- *     keeper_retry.c    from an ensemble that cannot be reached back to the start
- *     keeper_reentry.c  the locks of other zkflocks around this one, and inside its command
- *     keeper_hold.c     the lock is held for a caller, in the place of a command
  *     keeper_once.c     --once-per, before and after the command
- *     keeper_revoke.c   somebody asks for the lock
  *     keeper_run.c      the command under the lock
- *     keeper_lost.c     what is said when the lock was lost meanwhile
- *     keeper_tell.c     what is told of the lock in the log, with how long it took
+ *
+ * and below these
+ *
+ *     keeper_events.c   what comes from all sources
+ *     keeper_fail.c     why it goes no further
+ *     keeper_reentry.c  who else uses the lock
+ *     keeper_wait.c     what a person is told while it is waited for
+ *     keeper_tell.c     what is told of the lock in the log
+ *     keeper_state.c    what all of them ask
  */
 #ifndef ZKFLOCK_KEEPER_STATE_H
 #define ZKFLOCK_KEEPER_STATE_H
@@ -23,9 +26,9 @@
 #include "ensemble/session.h"
 #include "keeper/keeper.h"
 #include "keeper/once.h"
-#include "keeper/outlook.h"
 #include "lock/contender.h"
 #include "lock/lockset.h"
+#include "lock/outlook.h"
 #include "nesting/hold.h"
 #include "nesting/reentry.h"
 #include "process/front.h"
@@ -112,23 +115,7 @@ struct keeper {
     int64_t delayed_for; /* and how late */
 };
 
-/*
- * Waits for what comes from the session, the guard and the kernel, and takes it in; returns when
- * something came, at the deadline, or before.
- */
-void keeper_pump(struct keeper *keeper, int64_t deadline);
-
-/*
- * Uses what zkflocks around this one hold, and takes it off the items.  Returns whether to go on.
- * In keeper_reentry.c, as are the next.
- */
-bool keeper_enter(struct keeper *keeper, int64_t deadline);
-
-/* Offers the locks that are held to zkflocks inside the command. */
-void keeper_offer(struct keeper *keeper);
-
-/* Answers zkflocks inside the command. */
-void keeper_serve_reentry(struct keeper *keeper);
+/* ---- keeper_state.c ---- */
 
 /*
  * When the lease of all locks that are held ends, by the last proofs that were answered.  Without
@@ -137,11 +124,81 @@ void keeper_serve_reentry(struct keeper *keeper);
  */
 int64_t keeper_lease_end(const struct keeper *keeper);
 
+/* What the command is told of its lock. */
+const char *keeper_node(const struct keeper *keeper);
+int64_t keeper_token(const struct keeper *keeper);
+
+/* How long to wait for a server, ns: --connect-timeout, or what --deadline leaves of it. */
+int64_t keeper_patience(const struct keeper *keeper);
+
+/* ---- keeper_events.c ---- */
+
+/*
+ * Waits for what comes from the session, the guard and the kernel, and takes it in; returns when
+ * something came, at the deadline, or before.
+ */
+void keeper_pump(struct keeper *keeper, int64_t deadline);
+
+/* Takes in what the front has said, without waiting. */
+void keeper_hear_front(struct keeper *keeper);
+
+/* ---- keeper_fail.c ---- */
+
+/* Sets the status to exit with and returns false, for a phase to return. */
+bool keeper_stop(struct keeper *keeper, int status);
+
+/* The same after saying why: ends that several phases share. */
+bool keeper_ended_by_signal(struct keeper *keeper);
+bool keeper_front_died(struct keeper *keeper);
+bool keeper_guard_died(struct keeper *keeper);
+
+/*
+ * The same for an ensemble that cannot be reached; the reason is told as an error only if this was
+ * the last try.
+ */
+bool keeper_unreachable(struct keeper *keeper, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Whether the time of --deadline is over. */
+bool keeper_is_late(const struct keeper *keeper);
+
+/*
+ * keeper_stop() for that, and why the command was not run by then; fault: the ensemble, not others
+ * who hold the lock.
+ */
+bool keeper_too_late(struct keeper *keeper, bool fault, const char *why);
+
+/* Whether something ends the wait before the command runs; then the above has been done for it. */
+bool keeper_cut_short(struct keeper *keeper);
+
+/* ---- keeper_connect.c ---- */
+
+/* Ends the session with all that depends on it, and re-entry; keeper_connect() may follow. */
+void keeper_hang_up(struct keeper *keeper);
+
+/* ---- keeper_enter.c ---- */
+
+/*
+ * Uses what zkflocks around this one hold, and takes it off the items.  Returns whether to go on.
+ */
+bool keeper_enter(struct keeper *keeper, int64_t deadline);
+
+/* ---- keeper_reentry.c ---- */
+
+/* Offers the locks that are held to zkflocks inside the command. */
+void keeper_offer(struct keeper *keeper);
+
+/* Answers zkflocks inside the command. */
+void keeper_serve_reentry(struct keeper *keeper);
+
 /* What is used by re-entry is used until the guard has ended as well, should this be killed. */
 void keeper_share_entries(const struct keeper *keeper);
 
 /* Lets nobody in any more: the locks are about to be given back. */
 void keeper_close_reentry(struct keeper *keeper);
+
+/* Hangs up, inwards and outwards. */
+void keeper_end_reentry(struct keeper *keeper);
 
 /* Tells the caller of a hold that it has the lock. */
 void keeper_announce(struct keeper *keeper);
@@ -149,10 +206,9 @@ void keeper_announce(struct keeper *keeper);
 /* Gives back what a hold holds, when the caller wants it or whoever may end it. */
 void keeper_release(struct keeper *keeper);
 
-/*
- * Tells a person how the wait goes, where there is one; returns when to call again.  In
- * keeper_wait.c, as are the next.
- */
+/* ---- keeper_wait.c ---- */
+
+/* Tells a person how the wait goes, where there is one; returns when to call again. */
 int64_t keeper_tell_wait(struct keeper *keeper);
 
 /* The wait is over, or interrupted: nothing of it is left on the terminal. */
@@ -173,33 +229,21 @@ void keeper_describe_queue(const struct keeper *keeper, char *text, size_t size)
  */
 void keeper_tell_busy(struct keeper *keeper, bool fault, const char *text);
 
-/* Does, once, what follows from it that somebody asks for a lock.  In keeper_revoke.c. */
-void keeper_heed_revoke(struct keeper *keeper);
-
-/* What the command is told of its lock. */
-const char *keeper_node(const struct keeper *keeper);
-int64_t keeper_token(const struct keeper *keeper);
-
-/* Hangs up, inwards and outwards. */
-void keeper_end_reentry(struct keeper *keeper);
-
-/* Takes in what the front has said, without waiting. */
-void keeper_hear_front(struct keeper *keeper);
+/* ---- keeper_tell.c ---- */
 
 /*
- * Events for the log; in keeper_tell.c, as are the next.  The reason for a loss is a word for
- * programs: the znode is "gone", or there was no "contact".
+ * Events for the log.  The reason for a loss is a word for programs: the znode is "gone", or there
+ * was no "contact".
  */
 void keeper_tell_acquired(struct keeper *keeper);
-void keeper_tell_lost(struct keeper *keeper, const char *reason, int64_t proof, const char *text);
 void keeper_tell_released(struct keeper *keeper);
 
-/* The same as keeper_tell_lost(), before the command was started; why: the end of a sentence. */
+/* A loss before the command was started; why: the end of a sentence. */
 void keeper_tell_lost_early(struct keeper *keeper, const char *reason, const char *why);
 
 /*
  * What was due then is done only now, or not at all: zkflock stood still since, or a part of it. To
- * be called whether or not it is late.  In keeper_lost.c, as are the next three.
+ * be called whether or not it is late.
  */
 void keeper_note_delay(struct keeper *keeper, int64_t due);
 
@@ -220,38 +264,5 @@ bool keeper_say_survivor(const struct keeper *keeper, bool lease_over);
  * after each answer.  Returns when to call again.
  */
 int64_t keeper_tell_of_proofs(struct keeper *keeper);
-
-/* Sets the status to exit with and returns false, for a phase to return. */
-bool keeper_stop(struct keeper *keeper, int status);
-
-/* The same after saying why: ends that several phases share. */
-bool keeper_ended_by_signal(struct keeper *keeper);
-bool keeper_front_died(struct keeper *keeper);
-bool keeper_guard_died(struct keeper *keeper);
-
-/*
- * The same for an ensemble that cannot be reached; the reason is told as an error only if this was
- * the last try.  In keeper_retry.c.
- */
-bool keeper_unreachable(struct keeper *keeper, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* Whether the time of --deadline is over. */
-bool keeper_is_late(const struct keeper *keeper);
-
-/*
- * keeper_stop() for that, and why the command was not run by then; fault: the ensemble, not others
- * who hold the lock.  In keeper_acquire.c.
- */
-bool keeper_too_late(struct keeper *keeper, bool fault, const char *why);
-
-/* How long to wait for a server, ns: --connect-timeout, or what --deadline leaves of it. */
-int64_t keeper_patience(const struct keeper *keeper);
-
-/* Ends the session with all that depends on it, and re-entry; keeper_connect() may follow. */
-void keeper_hang_up(struct keeper *keeper);
-
-/* Whether something ends the wait before the command runs; then the above has been done for it. */
-bool keeper_cut_short(struct keeper *keeper);
 
 #endif

@@ -1,11 +1,24 @@
+/*
+ * What is told of the lock in the log, with how long it took; of a lock that was lost while the
+ * command ran, and of a command that was ended.
+ *
+ * What counts in a loss is the last proof that reached the guard in time.  A later one may have
+ * been answered by the time of the message: contact is back at once where it was zkflock that stood
+ * still.
+ */
 #include "keeper/keeper_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "process/signals.h"
+#include "process/tree.h"
 
 /* A late proof is told of when it has been under way for this part of the lease. */
 enum { LATE_PART = 12 };
@@ -29,7 +42,7 @@ void keeper_tell_acquired(struct keeper *keeper)
               clock_format(waited, span));
 }
 
-void keeper_tell_lost(struct keeper *keeper, const char *reason, int64_t proof, const char *text)
+static void tell_lost(struct keeper *keeper, const char *reason, int64_t proof, const char *text)
 {
     keeper->ended_at = clock_now();
 
@@ -49,7 +62,7 @@ void keeper_tell_lost_early(struct keeper *keeper, const char *reason, const cha
     char *text = xasprintf("lost %s before %s was started: %s", keeper->options->lock,
                            keeper->command->argv[0], why);
 
-    keeper_tell_lost(keeper, reason, lockset_proven_at(keeper->locks), text);
+    tell_lost(keeper, reason, lockset_proven_at(keeper->locks), text);
     free(text);
 }
 
@@ -66,6 +79,145 @@ void keeper_tell_released(struct keeper *keeper)
         {0}};
 
     log_event(LOG_RELEASED, fields, "released, held %s", clock_format(held, span));
+}
+
+/* ---- a loss, and a command that was ended ---- */
+
+static int64_t last_proof(const struct keeper *keeper)
+{
+    return keeper->guarded_until - keeper->lease.length;
+}
+
+void keeper_note_delay(struct keeper *keeper, int64_t due)
+{
+    int64_t delay = clock_now() - due;
+
+    if (keeper->delayed_at >= last_proof(keeper) && keeper->delayed_for >= delay)
+        return;
+    keeper->delayed_at = due;
+    keeper->delayed_for = delay;
+}
+
+/* For the greater part of the time without a proof: what else went wrong alone would not matter. */
+static bool stood_still(const struct keeper *keeper)
+{
+    return keeper->delayed_at >= last_proof(keeper) &&
+           keeper->delayed_for > (keeper->lost_at - last_proof(keeper)) / 2;
+}
+
+static void say_silence(const struct keeper *keeper, char *text, size_t size)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    int64_t now = clock_now();
+    time_t then = time(NULL) - (time_t)((now - last_proof(keeper)) / CLOCK_S);
+    struct tm tm;
+    char when[16] = "";
+
+    if (localtime_r(&then, &tm))
+        strftime(when, sizeof(when), "%H:%M:%S", &tm);
+    if (lockset_proven_at(keeper->locks) > last_proof(keeper))
+        snprintf(text, size, "no contact with the ensemble for %s, from %s on",
+                 clock_format(keeper->lost_at - last_proof(keeper), span), when);
+    else
+        snprintf(text, size, "no contact with the ensemble since %s, for %s", when,
+                 clock_format(now - last_proof(keeper), span));
+}
+
+static void say_standstill(const struct keeper *keeper, char *text, size_t size)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    char lease[CLOCK_FORMAT_SIZE];
+
+    snprintf(text, size, "zkflock itself stood still for %s or longer, too long for a lease of %s",
+             clock_format(keeper->delayed_for, span), clock_format(keeper->lease.length, lease));
+}
+
+/* Who was to be ended, to be freed: the command may have ended by itself before. */
+static char *who_ran(const struct keeper *keeper)
+{
+    return xasprintf("%s%s", keeper->exited ? "what was started by " : "",
+                     keeper->command->argv[0]);
+}
+
+static void say_what_was_done(const struct keeper *keeper, const char *who, char *text, size_t size)
+{
+    char name[SIGNALS_NAME_SIZE];
+    const char *signal = signals_name(keeper->options->signal, name);
+
+    if (keeper->refused)
+        snprintf(text, size, "%s was not started", who);
+    else if (keeper->options->on_lost == LEASE_WARN && !keeper->limit_over && !keeper->tree_empty)
+        snprintf(text, size, "%s goes on without it (--on-lost warn)", who);
+    else if (!keeper->signalled)
+        snprintf(text, size, "%s was killed", who);
+    else if (keeper->kill_needed)
+        snprintf(text, size, "%s was sent %s, then killed", who, signal);
+    else
+        snprintf(text, size, "%s was ended by %s", who, signal);
+}
+
+void keeper_say_lost(struct keeper *keeper, bool gone)
+{
+    const char *reason = gone ? "gone" : stood_still(keeper) ? "standstill" : "contact";
+    int64_t proof = gone ? lockset_proven_at(keeper->locks) : last_proof(keeper);
+    const char *why = NULL;
+    char story[128];
+    char done[256];
+    char *who = who_ran(keeper);
+    char *text;
+
+    if (gone)
+        lockset_failure(keeper->locks, &why);
+    else if (stood_still(keeper))
+        say_standstill(keeper, story, sizeof(story));
+    else
+        say_silence(keeper, story, sizeof(story));
+    say_what_was_done(keeper, who, done, sizeof(done));
+    text = xasprintf("lost %s: %s; %s", keeper->options->lock, why ? why : story, done);
+    tell_lost(keeper, reason, proof, text);
+    free(text);
+    free(who);
+    hook_tell(keeper->hook, HOOK_LOST);
+}
+
+void keeper_say_limit(const struct keeper *keeper, bool late)
+{
+    char *who = who_ran(keeper);
+    char limit[CLOCK_FORMAT_SIZE];
+    char done[256];
+
+    say_what_was_done(keeper, keeper->exited ? "it" : who, done, sizeof(done));
+    if (keeper->refused && late)
+        log_error("%s was not started before the end of --deadline %s", who,
+                  clock_format(keeper->options->deadline, limit));
+    else if (keeper->refused)
+        log_error("the guard process does not answer, so %s was not started", who);
+    else if (late)
+        log_error("%s still ran at the end of --deadline %s; %s", who,
+                  clock_format(keeper->options->deadline, limit), done);
+    else
+        log_error("%s ran longer than --max-runtime %s; %s", who,
+                  clock_format(keeper->options->max_runtime, limit), done);
+    free(who);
+}
+
+bool keeper_say_survivor(const struct keeper *keeper, bool lease_over)
+{
+    pid_t pid = tree_survivor();
+    char path[32];
+    struct stat st;
+    char owner[32] = "another user";
+
+    if (pid == 0)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    if (stat(path, &st) == 0)
+        snprintf(owner, sizeof(owner), "uid %u", (unsigned int)st.st_uid);
+    log_error("process %d (%s), which %s has started, cannot be killed: %s %s", (int)pid, owner,
+              keeper->command->argv[0], keeper->options->lock,
+              lease_over ? "may have its next holder now, at the same time"
+                         : "is not given back before it has ended");
+    return true;
 }
 
 /* ---- proofs of life ---- */

@@ -5,7 +5,7 @@
  *        -> NONE    nobody is there, or the list was not to be had
  *   GET  -> NONE    known; or the first one went meanwhile, which the next look will see
  */
-#include "keeper/outlook.h"
+#include "lock/outlook.h"
 
 #include <stdio.h>
 #include <string.h>

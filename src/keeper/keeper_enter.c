@@ -1,0 +1,118 @@
+/*
+ * What zkflocks around this one hold is used, and not taken again.
+ */
+#include "keeper/keeper_state.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "keeper/plan.h"
+
+/* The locks as a zkflock around this one knows them: a semaphore as one. */
+static void list_wanted(struct keeper *keeper)
+{
+    const struct options *options = keeper->options;
+    size_t count = 1 + options->with_len;
+
+    keeper->wanted = xcalloc(count, sizeof(keeper->wanted[0]));
+    keeper->entries = xcalloc(count, sizeof(keeper->entries[0]));
+    for (size_t i = 0; i < count; i++)
+        keeper->wanted[i] = i ? (struct reentry_lock){.path = options->with[i - 1].path,
+                                                      .kind = options->with[i - 1].kind}
+                              : (struct reentry_lock){.path = options->lock,
+                                                      .kind = options->kind,
+                                                      .permits = options->permits};
+}
+
+static void take_entry(struct keeper *keeper, const struct reentry_lock *lock,
+                       struct reentry_entry *entry)
+{
+    log_info("%s is held by the zkflock around this one", lock->path);
+    entry->main = lock->path == keeper->options->lock;
+    keeper->entries[keeper->entries_len++] = *entry;
+    plan_drop(keeper->items, &keeper->items_len, lock->path);
+}
+
+static bool would_wait_for_itself(struct keeper *keeper, const struct reentry_lock *lock)
+{
+    log_error("%s is held shared by the zkflock around this one: an exclusive lock inside would "
+              "wait for itself; use --shared here or --exclusive there",
+              lock->path);
+    return keeper_stop(keeper, EXITCODE_USAGE);
+}
+
+static bool is_full(struct keeper *keeper, const struct reentry_lock *lock)
+{
+    log_error("%s is held by the zkflock around this one, and used by as many others inside it as "
+              "it takes",
+              lock->path);
+    return keeper_stop(keeper, EXITCODE_OSERR);
+}
+
+/* It may be stopped.  To queue up instead may be to wait for it. */
+static bool is_silent(struct keeper *keeper, const struct reentry_lock *lock)
+{
+    return keeper_unreachable(
+        keeper, "the zkflock around this one does not answer, and may hold %s", lock->path);
+}
+
+/* Without a session it cannot be asked when the last run was; to run all the same is not meant. */
+static bool cannot_be_asked(struct keeper *keeper)
+{
+    log_error("--once-per does not go with a lock that the zkflock around this one holds, %s; give "
+              "it to that one",
+              keeper->options->lock);
+    return keeper_stop(keeper, EXITCODE_USAGE);
+}
+
+/* Hears signals meanwhile; returns whether to go on. */
+static bool ask(struct keeper *keeper, const struct reentry_lock *lock, int64_t deadline,
+                struct reentry_entry *entry, enum reentry_answer *answer)
+{
+    const struct front *front = keeper->front;
+    int wake_fd = front->separate ? front_link_fd(front) : front_signal_fd(front);
+
+    for (;;) {
+        *answer = reentry_ask(lock, keeper->options->servers, wake_fd, deadline, entry);
+        if (*answer != REENTRY_SILENT || clock_now() >= deadline)
+            return true;
+        keeper_hear_front(keeper);
+        if (keeper_cut_short(keeper))
+            return false;
+    }
+}
+
+bool keeper_enter(struct keeper *keeper, int64_t deadline)
+{
+    list_wanted(keeper);
+    for (size_t i = 0; keeper->options->reentry && i < 1 + keeper->options->with_len; i++) {
+        const struct reentry_lock *lock = &keeper->wanted[i];
+        struct reentry_entry entry = {.fd = -1};
+        enum reentry_answer answer;
+
+        if (!ask(keeper, lock, deadline, &entry, &answer))
+            return false;
+        switch (answer) {
+        case REENTRY_UNKNOWN:
+        case REENTRY_UNLOCKED:
+        case REENTRY_IN_USE:
+        case REENTRY_STUCK:
+        case REENTRY_TOGETHER:
+            break;
+        case REENTRY_ENTERED:
+            take_entry(keeper, lock, &entry);
+            if (keeper->options->once_per && i == 0)
+                return cannot_be_asked(keeper);
+            break;
+        case REENTRY_SHARED:
+            return would_wait_for_itself(keeper, lock);
+        case REENTRY_FULL:
+            return is_full(keeper, lock);
+        case REENTRY_SILENT:
+            return is_silent(keeper, lock);
+        }
+    }
+    return true;
+}

@@ -1,0 +1,116 @@
+/*
+ * Why it goes no further, of what several phases share.
+ */
+#include "keeper/keeper_state.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/exitcode.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "ensemble/contact.h"
+
+bool keeper_stop(struct keeper *keeper, int status)
+{
+    keeper->status = status;
+    return false;
+}
+
+bool keeper_is_late(const struct keeper *keeper)
+{
+    return clock_now() >= keeper->late_at;
+}
+
+bool keeper_too_late(struct keeper *keeper, bool fault, const char *why)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    char *text = xasprintf("%s was not taken within --deadline %s: %s", keeper->options->lock,
+                           clock_format(keeper->options->deadline, span), why);
+
+    keeper_tell_busy(keeper, fault, text);
+    free(text);
+    return keeper_stop(keeper, keeper->options->conflict_status);
+}
+
+bool keeper_unreachable(struct keeper *keeper, const char *format, ...)
+{
+    char reason[PIPE_BUF];
+    char span[CLOCK_FORMAT_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(reason, sizeof(reason), format, args);
+    va_end(args);
+    if (keeper_is_late(keeper))
+        return keeper_too_late(keeper, true, reason);
+    if (keeper->tries_left > 0)
+        log_info("%s; trying again in %s, %d %s left", reason,
+                 clock_format(keeper->options->retry_delay, span), keeper->tries_left,
+                 keeper->tries_left == 1 ? "try" : "tries");
+    else
+        log_error("%s; %s was not taken", reason, keeper->options->lock);
+    keeper->unreachable = true;
+    return keeper_stop(keeper, EXITCODE_UNREACHABLE);
+}
+
+bool keeper_ended_by_signal(struct keeper *keeper)
+{
+    log_info("ended by signal %d (%s)", keeper->ended_by, strsignal(keeper->ended_by));
+    return keeper_stop(keeper, EXITCODE_SIGNAL + keeper->ended_by);
+}
+
+bool keeper_front_died(struct keeper *keeper)
+{
+    log_error("zkflock was killed, so the command is ended and the lock given back");
+    return keeper_stop(keeper, EXITCODE_INTERNAL);
+}
+
+bool keeper_guard_died(struct keeper *keeper)
+{
+    log_error("the guard process was killed, so the command was ended");
+    return keeper_stop(keeper, EXITCODE_INTERNAL);
+}
+
+/* Who leaves before it knows the lock's record cannot be counted, and is waited for. */
+static bool is_joining(const struct keeper *keeper)
+{
+    return keeper->locks && lockset_phase(keeper->locks) == LOCK_JOINING;
+}
+
+static void caller_ended(struct keeper *keeper)
+{
+    log_error("%s, which %s was to be held for, has ended", keeper->hold->name,
+              keeper->options->lock);
+    keeper_stop(keeper, EXITCODE_USAGE);
+}
+
+static void refused(struct keeper *keeper)
+{
+    char *why = contact_refused(keeper->options->servers);
+
+    log_error("%s; %s was not taken", why, keeper->options->lock);
+    free(why);
+    keeper_stop(keeper, EXITCODE_NOPERM);
+}
+
+bool keeper_cut_short(struct keeper *keeper)
+{
+    if (keeper->ended_by)
+        keeper_ended_by_signal(keeper);
+    else if (keeper->guard_dead)
+        keeper_guard_died(keeper);
+    else if (keeper->abandoned)
+        keeper_front_died(keeper);
+    else if (keeper->session && session_refused(keeper->session))
+        refused(keeper);
+    else if (keeper->caller_ended && !is_joining(keeper))
+        caller_ended(keeper);
+    else
+        return false;
+    return true;
+}
