@@ -22,6 +22,7 @@
 #include "cli/arguments.h"
 #include "keeper/keeper.h"
 #include "list/list.h"
+#include "nesting/environment.h"
 #include "nesting/hold.h"
 #include "nesting/unlock.h"
 #include "process/command.h"
@@ -91,7 +92,7 @@ static int run(const struct options *options)
 {
     struct command command = {.role = "command", .argv = options->command};
     struct hook hook;
-    struct hold hold;
+    struct hold hold = {0};
     struct front front;
     struct keeper_times times = {.waited = -1, .held = KEEPER_NEVER_HELD};
     int status = (int)hook_find(&hook, options->hook);
@@ -99,13 +100,13 @@ static int run(const struct options *options)
     if (status == 0)
         status = find_use(options, &command, &hold);
     if (status == 0 && front_start(&front, &command.inherited, command.hold,
-                                   options->hold_export ? hold_export_failure : NULL) < 0) {
+                                   options->hold_export ? environment_print_failure : NULL) < 0) {
         log_error("cannot start: %s", strerror(errno));
         status = EXITCODE_OSERR;
     }
     if (status) {
         if (options->hold_export)
-            hold_export_failure(status);
+            environment_print_failure(status);
         goto done;
     }
     if (command.hold)
@@ -115,6 +116,7 @@ static int run(const struct options *options)
 done:
     tell_exit(status, &times);
     hook_release(&hook);
+    free(hold.exported);
     free(command.file);
     return status;
 }
@@ -165,7 +167,7 @@ int main(int argc, char **argv)
     if (status == 0 && !done)
         status = act(&options);
     else if (status && options.hold_export)
-        hold_export_failure(status);
+        environment_print_failure(status);
     options_release(&options);
     return status;
 }

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "keeper/plan.h"
+#include "nesting/environment.h"
 #include "process/detach.h"
 #include "process/tree.h"
 
@@ -33,8 +34,9 @@ void keeper_announce(struct keeper *keeper)
     if (!keeper->hold || keeper->announced)
         return;
     if (options->hold_export &&
-        !hold_export(options->lock, keeper_node(keeper), keeper_token(keeper),
-                     keeper->reentry ? reentry_name(keeper->reentry) : ""))
+        !environment_print(keeper->hold->exported, options->lock, keeper_node(keeper),
+                           keeper_token(keeper),
+                           keeper->reentry ? reentry_name(keeper->reentry) : ""))
         status = EXITCODE_OSERR;
     detach_output();
     front_release(keeper->front, status);

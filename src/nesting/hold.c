@@ -1,14 +1,10 @@
 #include "nesting/hold.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,13 +12,9 @@
 
 #include "base/exitcode.h"
 #include "base/log.h"
-#include "ensemble/servers.h"
-#include "process/around.h"
+#include "nesting/environment.h"
 #include "process/detach.h"
 #include "process/tree.h"
-
-/* How long to wait for a reader of the environment; no longer than a proof may be late. */
-enum { READER_PATIENCE_MS = 500 };
 
 /*
  * Finds out who adopts the orphans of this process: the nearest subreaper around it, or the first
@@ -92,7 +84,8 @@ int hold_start(struct hold *hold, pid_t pid)
 {
     pid_t caller = pid ? pid : getppid();
 
-    *hold = (struct hold){.caller_fd = (int)syscall(SYS_pidfd_open, caller, 0)};
+    *hold = (struct hold){.caller_fd = (int)syscall(SYS_pidfd_open, caller, 0),
+                          .exported = environment_exported()};
     if (pid == 0 && !is_certain(caller))
         return EXITCODE_USAGE;
     snprintf(hold->name, sizeof(hold->name), "process %d", (int)caller);
@@ -127,108 +120,4 @@ void hold_detach(const struct hold *hold, const struct front *front)
 
     detach_descriptors(kept, sizeof(kept) / sizeof(kept[0]));
     tree_spare_session();
-}
-
-/* In single quotes, where a shell takes everything but a quote for itself. */
-static void print_export(FILE *out, const char *name, const char *value)
-{
-    fprintf(out, "export %s='", name);
-    for (; *value; value++) {
-        if (*value == '\'')
-            fputs("'\\''", out);
-        else
-            putc(*value, out);
-    }
-    fputs("'\n", out);
-}
-
-/*
- * Returns 0, or errno.  Nobody who does not read is waited for: the lock is held, and the library's
- * threads would keep it so for ever.
- */
-static int write_out(const char *text, size_t len)
-{
-    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
-
-    while (len > 0) {
-        if (poll(&out, 1, READER_PATIENCE_MS) != 1)
-            return ETIMEDOUT;
-
-        /* As much as a pipe takes at once, where it takes anything. */
-        ssize_t written = write(STDOUT_FILENO, text, len < PIPE_BUF ? len : PIPE_BUF);
-
-        if (written < 0)
-            return errno;
-        text += written;
-        len -= (size_t)written;
-    }
-    return 0;
-}
-
-/* Returns 0, or errno. */
-static int close_and_write(FILE *out, char *const *text, const size_t *len)
-{
-    int error = fclose(out) == 0 ? write_out(*text, *len) : errno;
-
-    free(*text);
-    return error;
-}
-
-static const char *reason(int error)
-{
-    return error == ETIMEDOUT ? "nobody reads it" : strerror(error);
-}
-
-bool hold_export(const char *lock, const char *node, int64_t token, const char *held)
-{
-    char *all = around_with(held);
-    char *text;
-    size_t len;
-    FILE *out = open_memstream(&text, &len);
-    int error = errno;
-
-    if (out) {
-        print_export(out, "ZKFLOCK_LOCK", lock);
-        print_export(out, "ZKFLOCK_NODE", node);
-        fprintf(out, "export ZKFLOCK_TOKEN='%" PRId64 "'\n", token);
-        print_export(out, AROUND_VARIABLE, all);
-        print_export(out, SERVERS_VARIABLE, getenv(SERVERS_VARIABLE)); /* keeper_start() set it */
-        error = close_and_write(out, &text, &len);
-    }
-    free(all);
-    if (error)
-        log_error("cannot print the environment of %s: %s; it is given back", lock, reason(error));
-    return !error;
-}
-
-bool hold_export_end(const char *lock, const char *name)
-{
-    const char *exported = getenv("ZKFLOCK_LOCK");
-    char *others = around_without(name);
-    char *text;
-    size_t len;
-    FILE *out = open_memstream(&text, &len);
-    int error = errno;
-
-    if (out) {
-        if (exported && strcmp(exported, lock) == 0)
-            fputs("unset ZKFLOCK_LOCK ZKFLOCK_NODE ZKFLOCK_TOKEN\n", out);
-        if (others)
-            print_export(out, AROUND_VARIABLE, others);
-        else
-            fputs("unset " AROUND_VARIABLE "\n", out);
-        error = close_and_write(out, &text, &len);
-    }
-    free(others);
-    if (error)
-        log_error("%s is given back, but its environment cannot be: %s", lock, reason(error));
-    return !error;
-}
-
-void hold_export_failure(int status)
-{
-    char text[32];
-    int len = snprintf(text, sizeof(text), "(exit %d)\n", status);
-
-    write_out(text, (size_t)len); /* where it cannot be printed the status has to do */
 }

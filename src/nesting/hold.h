@@ -18,6 +18,7 @@ struct hold {
     int caller_fd;    /* a pidfd of it */
     char *command[2]; /* what messages call it, in the place of a command's argv */
     char name[32];
+    char *exported; /* see environment_exported(); to be freed */
 };
 
 /*
@@ -31,23 +32,5 @@ int hold_start(struct hold *hold, pid_t pid);
  * needs, so that nobody waits for their end.  stdout stays until detach_output().
  */
 void hold_detach(const struct hold *hold, const struct front *front);
-
-/*
- * Prints what a shell makes its environment from.  held is the name to be added to ZKFLOCK_HELD, or
- * empty.  Returns whether that was possible; if not, it was told.
- */
-bool hold_export(const char *lock, const char *node, int64_t token, const char *held);
-
-/*
- * Prints what takes that environment back from a shell which has it: name is the one that was added
- * to ZKFLOCK_HELD.  Returns whether that was possible; if not, it was told.
- */
-bool hold_export_end(const char *lock, const char *name);
-
-/*
- * In its place, what has a shell's eval fail with that status: of nothing at all eval makes a
- * success.
- */
-void hold_export_failure(int status);
 
 #endif

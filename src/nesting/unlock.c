@@ -6,7 +6,7 @@
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "nesting/hold.h"
+#include "nesting/environment.h"
 #include "nesting/holds.h"
 #include "nesting/reentry_wire.h"
 
@@ -82,8 +82,8 @@ int unlock(const struct options *options)
     int status = give_back(options, &wanted);
 
     if (options->hold_export && status)
-        hold_export_failure(status);
-    else if (options->hold_export && !hold_export_end(options->lock, wanted.name))
+        environment_print_failure(status);
+    else if (options->hold_export && !environment_take_back(options->lock, wanted.name))
         status = EXITCODE_OSERR;
     free(wanted.name);
     return status;

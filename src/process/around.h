@@ -7,6 +7,9 @@
 
 #define AROUND_VARIABLE "ZKFLOCK_HELD"
 
+/* What --hold --export has set in a shell; a command begins without it. */
+#define AROUND_EXPORTED_VARIABLE "ZKFLOCK_EXPORTED"
+
 /* Room for a socket's name and its end. */
 #define AROUND_NAME_SIZE 96
 

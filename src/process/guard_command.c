@@ -32,7 +32,7 @@ static int export_lock(const struct guard_state *guard, const struct guard_messa
     snprintf(token, sizeof(token), "%" PRId64, go->token);
     if (setenv("ZKFLOCK_LOCK", guard->mandate->lock_path, 1) < 0 ||
         setenv("ZKFLOCK_NODE", go->node, 1) < 0 || setenv("ZKFLOCK_TOKEN", token, 1) < 0 ||
-        (go->held[0] && add_to_held(go->held) < 0))
+        unsetenv(AROUND_EXPORTED_VARIABLE) < 0 || (go->held[0] && add_to_held(go->held) < 0))
         return errno;
     return 0;
 }

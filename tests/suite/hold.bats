@@ -100,6 +100,52 @@ nothing"
   assert_output "zkflock: $LOCK is given back, but its environment cannot be: No space left on device"
 }
 
+@test "--unlock --export: what was there before comes back, in whatever order holds end" {
+  zk "$ONE" create "$LOCK/root"
+  for shell in bash dash; do
+    run -0 env ZKFLOCK_SERVERS="$ONE$LOCK/root" ZKFLOCK_TOKEN="5 it's;%" "$shell" -c '
+      told() { env | grep -E "^ZKFLOCK_(LOCK|TOKEN|HELD|SERVERS|EXPORTED)=" | sort | sed "s/^/$1 /"; }
+      hold() { eval "$(zkflock --hold --for $$ --export "$@")"; }
+      back() { eval "$(zkflock --unlock --export "$@")"; }
+      told before >first
+      hold -z "$2" "$1/a"
+      told "" >a
+      hold -z "$2$1" /b
+      hold -z "$2" "$1/c"
+      told "" >c
+      back -z "$2$1" /b
+      told "" >c.later
+      # All but what is told of b.
+      diff c c.later | grep -vE "_(HELD|EXPORTED)=" | grep "^[<>]"
+      back -z "$2" "$1/c"
+      told "" | diff a -
+      # A command has a life of its own.
+      zkflock sh -c "env | grep EXPORTED" 2>/dev/null
+      zkflock -z "$2" "$1/d" sh -c "env | grep EXPORTED; told=\$ZKFLOCK_TOKEN
+        eval \"\$(zkflock --hold --for \$\$ --export \$0/e)\"; eval \"\$(zkflock --unlock --export \$0/e)\"
+        [ \"\$ZKFLOCK_TOKEN\" = \$told ] || echo \"another token\"" "$1"
+      back -z "$2" "$1/a"
+      told before | diff first -' "$shell" "$LOCK" "$ONE"
+    assert_output ""
+  done
+}
+
+@test "--unlock --export: the script asks the ensemble that it asked before" {
+  zk "$ONE" create "$LOCK/root"
+  printf '[zkflock]\nservers = %s\n[lock plain]\nservers = %s\npath = %s\n' "$ONE$LOCK/root" "$ONE" "$LOCK/plain" >config
+  hold=(env -u ZKFLOCK_SERVERS zkflock --config config)
+  "${hold[@]}" other sh -c 'touch held; until [ -e release ]; do sleep 0.05; done' &
+  other=$!
+  eventually test -e held
+  run -1 env -u ZKFLOCK_SERVERS bash -c '
+    eval "$(zkflock --config config --hold --for $$ --export plain)"
+    eval "$(zkflock --config config --unlock --export plain)"
+    zkflock -q --config config -n other touch ran'
+  assert_not_exist ran
+  touch release
+  ends_with 0 "$other"
+}
+
 @test "--hold --export: a name with quotes and blanks survives eval" {
   run -0 bash -c 'eval "$(zkflock --hold --for $$ --export "$1")"; echo "$ZKFLOCK_LOCK"; zkflock -u "$1"' bash \
     "$LOCK/it's \$a \`b\` \"c\" d"

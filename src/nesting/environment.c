@@ -1,0 +1,245 @@
+#include "nesting/environment.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "ensemble/servers.h"
+#include "process/around.h"
+
+/* How long to wait for a reader of the environment; no longer than a proof may be late. */
+enum { READER_PATIENCE_MS = 500 };
+
+/* What a hold exports, beside ZKFLOCK_HELD. */
+static const char *const variables[] = {"ZKFLOCK_LOCK", "ZKFLOCK_NODE", "ZKFLOCK_TOKEN",
+                                        SERVERS_VARIABLE};
+
+enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
+
+/* ---- what is printed ---- */
+
+/* In single quotes, where a shell takes everything but a quote for itself; NULL: unset. */
+static void print_variable(FILE *out, const char *name, const char *value)
+{
+    if (!value) {
+        fprintf(out, "unset %s\n", name);
+        return;
+    }
+    fprintf(out, "export %s='", name);
+    for (; *value; value++) {
+        if (*value == '\'')
+            fputs("'\\''", out);
+        else
+            putc(*value, out);
+    }
+    fputs("'\n", out);
+}
+
+/*
+ * Returns 0, or errno.  Nobody who does not read is waited for: the lock is held, and the library's
+ * threads would keep it so for ever.
+ */
+static int write_out(const char *text, size_t len)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+    while (len > 0) {
+        if (poll(&out, 1, READER_PATIENCE_MS) != 1)
+            return ETIMEDOUT;
+
+        /* As much as a pipe takes at once, where it takes anything. */
+        ssize_t written = write(STDOUT_FILENO, text, len < PIPE_BUF ? len : PIPE_BUF);
+
+        if (written < 0)
+            return errno;
+        text += written;
+        len -= (size_t)written;
+    }
+    return 0;
+}
+
+/* Returns 0, or errno. */
+static int close_and_write(FILE *out, char *const *text, const size_t *len)
+{
+    int error = fclose(out) == 0 ? write_out(*text, *len) : errno;
+
+    free(*text);
+    return error;
+}
+
+static const char *reason(int error)
+{
+    return error == ETIMEDOUT ? "nobody reads it" : strerror(error);
+}
+
+/* ---- what was exported, in ZKFLOCK_EXPORTED ---- */
+
+/*
+ * A record for the environment before the first hold, and one for each hold that is there, the
+ * latest one last, separated by ";".  A record is the name of the hold's socket and the values of
+ * the variables, separated by blanks: without what separates, and "-" for one that is not set.
+ */
+
+static void print_value(FILE *out, const char *value)
+{
+    if (!value)
+        fputs(" -", out);
+    else
+        putc(' ', out);
+    for (; value && *value; value++) {
+        if (isalnum((unsigned char)*value) || strchr("/:._,", *value))
+            putc(*value, out);
+        else
+            fprintf(out, "%%%02x", (unsigned char)*value);
+    }
+}
+
+/* In place; NULL: it is not set. */
+static const char *read_value(char *text)
+{
+    char *end = text;
+
+    if (!text || strcmp(text, "-") == 0)
+        return NULL;
+    for (char *from = text; *from; from++) {
+        unsigned int byte;
+
+        if (*from == '%' && sscanf(from + 1, "%2x", &byte) == 1) {
+            *end++ = (char)byte;
+            from += from[1] && from[2] ? 2 : 0;
+        } else {
+            *end++ = *from;
+        }
+    }
+    *end = '\0';
+    return text;
+}
+
+/* To be freed; NULL: there is no memory left. */
+static char *make_record(const char *name, const char *const values[VARIABLES])
+{
+    char *text;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    if (!out)
+        return NULL;
+    fputs(name, out);
+    for (int i = 0; i < VARIABLES; i++)
+        print_value(out, values[i]);
+    return fclose(out) == 0 ? text : NULL;
+}
+
+char *environment_exported(void)
+{
+    const char *exported = getenv(AROUND_EXPORTED_VARIABLE);
+    const char *values[VARIABLES];
+
+    if (exported && *exported)
+        return xstrdup(exported);
+    for (int i = 0; i < VARIABLES; i++)
+        values[i] = getenv(variables[i]);
+    return make_record("-", values);
+}
+
+/* What is left without the record of that name: what it set is as the last one of these has it. */
+static void print_without(FILE *out, const char *name)
+{
+    const char *exported = getenv(AROUND_EXPORTED_VARIABLE);
+    char *copy = xstrdup(exported ? exported : "");
+    char *rest = copy;
+    char *kept = NULL;
+    char *last = xstrdup("");
+    bool was_last = false;
+    size_t count = 0;
+
+    while (rest) {
+        char *record = strsep(&rest, ";");
+
+        was_last = strlen(name) == strcspn(record, " ") && strncmp(record, name, strlen(name)) == 0;
+        if (was_last)
+            continue;
+        xreplace(&kept, kept ? xasprintf("%s;%s", kept, record) : xstrdup(record));
+        xreplace(&last, xstrdup(record));
+        count++;
+    }
+    if (was_last) {
+        char *values = last;
+
+        strsep(&values, " ");
+        for (int i = 0; i < VARIABLES; i++)
+            print_variable(out, variables[i], read_value(strsep(&values, " ")));
+    }
+    print_variable(out, AROUND_EXPORTED_VARIABLE, count > 1 ? kept : NULL);
+    free(last);
+    free(kept);
+    free(copy);
+}
+
+/* ---- the calls ---- */
+
+bool environment_print(const char *exported, const char *lock, const char *node, int64_t token,
+                       const char *held)
+{
+    char number[24];
+    const char *const values[VARIABLES] = {lock, node, number, getenv(SERVERS_VARIABLE)};
+    char *all = around_with(held);
+    char *record;
+    char *records;
+    char *text;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    int error = errno;
+
+    snprintf(number, sizeof(number), "%" PRId64, token);
+    record = make_record(held, values);
+    if (out && record && exported) {
+        records = xasprintf("%s;%s", exported, record);
+        for (int i = 0; i < VARIABLES; i++)
+            print_variable(out, variables[i], values[i]);
+        print_variable(out, AROUND_VARIABLE, all);
+        print_variable(out, AROUND_EXPORTED_VARIABLE, records);
+        free(records);
+        error = close_and_write(out, &text, &len);
+    }
+    free(record);
+    free(all);
+    if (error)
+        log_error("cannot print the environment of %s: %s; it is given back", lock, reason(error));
+    return !error;
+}
+
+bool environment_take_back(const char *lock, const char *name)
+{
+    char *others = around_without(name);
+    char *text;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    int error = errno;
+
+    if (out) {
+        print_without(out, name);
+        print_variable(out, AROUND_VARIABLE, others);
+        error = close_and_write(out, &text, &len);
+    }
+    free(others);
+    if (error)
+        log_error("%s is given back, but its environment cannot be: %s", lock, reason(error));
+    return !error;
+}
+
+void environment_print_failure(int status)
+{
+    char text[32];
+    int len = snprintf(text, sizeof(text), "(exit %d)\n", status);
+
+    write_out(text, (size_t)len); /* where it cannot be printed the status has to do */
+}
