@@ -190,14 +190,23 @@ static int64_t lease_would_end(const struct keeper *keeper)
     return clock_earlier(keeper_lease_end(keeper), keeper->lost_at + keeper->lease.length);
 }
 
-/* How the command ended before its time was up, which a guard that was stopped has not told. */
+/* Whether nothing but the guard failed, which had not begun to end the command. */
+static bool ended_for_guard(const struct run *run)
+{
+    const struct keeper *keeper = run->keeper;
+
+    return (run->reason == GUARD_DEAD || run->reason == GUARD_MUTE || run->reason == LIMIT_OVER) &&
+           !keeper->lease_over && !keeper->limit_over;
+}
+
+/* How the command ended by itself before that, which the guard has not told. */
 static void take_exit(struct run *run)
 {
     struct keeper *keeper = run->keeper;
     int status = keeper->child.wait_status;
 
-    if (run->reason != LIMIT_OVER || keeper->limit_over || keeper->exited ||
-        !keeper->child.reaped || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+    if (!ended_for_guard(run) || keeper->exited || !keeper->child.reaped ||
+        (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
         return;
     keeper->exited = true;
     keeper->wait_status = status;
@@ -297,6 +306,10 @@ static void conclude(const struct run *run)
         return;
     }
     if (keeper->exited && !(run->lingering && run->reason != RUNNING)) {
+        if (run->reason == GUARD_DEAD || run->reason == GUARD_MUTE)
+            log_warning("the guard process %s; %s had ended by itself before",
+                        run->reason == GUARD_DEAD ? "was killed" : "does not answer",
+                        keeper->command->argv[0]);
         keeper->status = command_status(keeper); /* in time, or under --on-lost warn */
         return;
     }

@@ -84,10 +84,12 @@ static void consider_place(struct lock *lock)
     else if (lock->terms.permits)
         permit_consider(lock);
     else if (lock->place.ahead > 0 && lock->is_around)
-        leave_because(lock, EXITCODE_USAGE,
-                      "%s is held by the zkflock around this one, and would be waited for in vain: "
-                      "it is out of reach from here (other --servers, another user, --no-reentry)",
-                      lock->path);
+        leave_because(
+            lock, EXITCODE_USAGE,
+            "%s is held by the zkflock around this one, and would be waited for in vain: "
+            "it is out of reach from here (no $ZKFLOCK_HELD, other --servers, another user, "
+            "--no-reentry)",
+            lock->path);
     else if (lock->place.ahead > 0 && is_unfair(lock))
         step_back_off(lock);
     else if (lock->place.ahead > 0)

@@ -206,6 +206,24 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   counted_out 1
 }
 
+@test "the guard is stopped or killed: a command that ended by itself keeps its status, and its success is noted" {
+  for signal in STOP KILL; do
+    guarded --once-per 1h "$LOCK.$signal" sh -c 'echo $$ >command; until [ -e go ]; do sleep 0.05; done'
+    eventually test -s command
+    # One that is killed is stopped before, so that it does not hear of the end.
+    kill -STOP "$guard"
+    touch go
+    has_ended() { [ "$(sed 's/.*) //' "/proc/$(cat command)/stat" | cut -c1)" = Z ]; }
+    eventually has_ended
+    kill "-$signal" "$guard"
+    ends_with 0 "$keeper"
+    assert grep -Eq "the guard process (does not answer|was killed); sh had ended by itself before" log
+    rm command go
+    run -0 zkflock --once-per 1h "$LOCK.$signal" touch ran
+    assert_not_exist ran
+  done
+}
+
 @test "the guard is out of reach of signals to the process group" {
   guarded "${LONG_SESSION[@]}" "$LOCK" sh -c 'trap "" HUP
     setsid sh -c "echo \$\$ >daemon; exec sleep 1000" & until [ -s daemon ]; do sleep 0.05; done; wait'

@@ -125,7 +125,7 @@ EOF
   open_proxy none 0
   for kind in -x -s; do
     run -64 inside "$LOCK" zkflock "$kind" -z "$VIA" "$LOCK" touch ran
-    assert_output "zkflock: $LOCK is held by the zkflock around this one, and would be waited for in vain: it is out of reach from here (other --servers, another user, --no-reentry)"
+    assert_output "zkflock: $LOCK is held by the zkflock around this one, and would be waited for in vain: it is out of reach from here (no \$ZKFLOCK_HELD, other --servers, another user, --no-reentry)"
   done
   assert_not_exist ran
   # Two readers need not wait for each other.
