@@ -12,7 +12,7 @@ int action_take(struct options *options, enum action action)
 {
     if (options->action != ACTION_RUN && options->action != action) {
         log_error("%s and %s do not go together: each is a thing of its own to do",
-                  options_action_name(options->action), options_action_name(action));
+                  options_action_name(options->action), options_action_name((enum action)action));
         return EXITCODE_USAGE;
     }
     options->action = action;
@@ -92,10 +92,12 @@ static char *list_of(int actions)
 {
     char *list = NULL;
 
-    for (int action = 0; action < ACTION_COUNT; action++)
+    for (int action = 0; action < ACTION_COUNT; action++) {
+        const char *name = options_action_name((enum action)action);
+
         if (actions & 1 << action)
-            xreplace(&list, list ? xasprintf("%s and %s", list, options_action_name(action))
-                                 : xstrdup(options_action_name(action)));
+            xreplace(&list, list ? xasprintf("%s and %s", list, name) : xstrdup(name));
+    }
     return list;
 }
 

@@ -10,9 +10,9 @@
  * (PathUtils.validatePath), and what lies above, since it looks at Java's surrogates.  The same
  * here, and nothing that is not UTF-8.
  */
-const char *znode_character_fault(const char *path)
+const char *znode_character_fault(const char *text)
 {
-    const unsigned char *p = (const unsigned char *)path;
+    const unsigned char *p = (const unsigned char *)text;
 
     while (*p) {
         uint32_t c = *p++;

@@ -110,11 +110,12 @@ static const char *read_value(char *text)
     if (!text || strcmp(text, "-") == 0)
         return NULL;
     for (char *from = text; *from; from++) {
-        unsigned int byte;
+        char digits[3] = "";
 
-        if (*from == '%' && sscanf(from + 1, "%2x", &byte) == 1) {
-            *end++ = (char)byte;
-            from += from[1] && from[2] ? 2 : 0;
+        if (*from == '%') {
+            memccpy(digits, from + 1, 0, 2);
+            from += strlen(digits);
+            *end++ = (char)strtol(digits, NULL, 16);
         } else {
             *end++ = *from;
         }
