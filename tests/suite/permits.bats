@@ -313,6 +313,14 @@ both_kinds() {
   refute_output --partial vanished
 }
 
+@test "--permits: in znodes that others made the number is written down with the lease" {
+  zk "$ONE" create "$LOCK/leases"
+  run -0 zkflock --lock-delay 0 --permits 2 "$LOCK" echo ran
+  assert_output ran
+  run -78 zkflock --permits 3 "$LOCK" touch ran
+  assert_output "zkflock: $LOCK has 2 permits, not 3: all have to ask for the same number"
+}
+
 @test "--permits: where others stood since it was used last they are waited for, once" {
   for name in used wrong; do
     zk "$ONE" create "$LOCK/$name"

@@ -90,6 +90,37 @@ holder_vanishes() {
   ends_with 143 "$waiter"
 }
 
+@test "-v: a wait behind one who waits for a holder that vanished is told once" {
+  holder_vanishes 60s
+  LOGNAME=ci background "$LOCK" true
+  first=$!
+  zk "$ONE" await-count "$LOCK" 1
+  eventually settles "$LOCK"
+  wait_in_line log "$LOCK" true
+  second=$waiter
+  eventually contains log "a holder vanished and is waited for by ci@"
+  # It looks again after 5 s.
+  eventually past $(($(now) + 6000))
+  assert_equal "$(grep -c "waiting for $LOCK: " log)" 1
+  kill "$first" "$second"
+  ends_with 75 "$holder"
+  ends_with 143 "$first"
+  ends_with 143 "$second"
+}
+
+@test "a waiter that has to join the queue again has all of --connect-timeout for that" {
+  hold "$LOCK" release
+  began=$(now)
+  wait_in_line log --connect-timeout 1 --lock-delay 0 "$LOCK" touch ran
+  eventually past $((began + 1500))
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK" | tail -n 1)"
+  touch release
+  ends_with 0 "$holder"
+  ends_with 0 "$waiter"
+  assert contains log "the own znode was deleted by somebody; joining the queue of $LOCK again"
+  assert_exist ran
+}
+
 @test "nor where one who has waited before does, as others see it who wait behind" {
   holder_vanishes 60s
   ends_with 75 "$holder"
