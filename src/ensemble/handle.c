@@ -85,9 +85,30 @@ bool handle_threads_available(void)
 
 /* ---- closing ---- */
 
+/*
+ * zookeeper_close() sets the flag that has the library's two threads end before it counts itself
+ * among the handle's users.  If it is interrupted in between until both have ended, the last of
+ * them frees the handle that is being closed (zookeeper.c, mt_adaptor.c; 3.8 and later).  So this
+ * thread counts itself before, as the library's own calls do.  The shared library does not export
+ * the two.
+ */
+void api_prolog(zhandle_t *handle) __attribute__((weak));
+int api_epilog(zhandle_t *handle, int rc) __attribute__((weak));
+
+static void close_counted(zhandle_t *handle)
+{
+    bool counted = api_prolog && api_epilog;
+
+    if (counted)
+        api_prolog(handle);
+    zookeeper_close(handle);
+    if (counted)
+        api_epilog(handle, ZOK);
+}
+
 static void *close_it(void *handle)
 {
-    zookeeper_close(handle);
+    close_counted(handle);
     return NULL;
 }
 
@@ -115,7 +136,7 @@ bool handle_close(zhandle_t *handle, const struct failover *failover)
         cut_at = begun;
     }
     if (pthread_create(&closer, NULL, close_it, handle) != 0) {
-        zookeeper_close(handle); /* its connections are cut, if that is called for */
+        close_counted(handle); /* its connections are cut, if that is called for */
         return true;
     }
     while (!joined_within(closer, CUT_INTERVAL)) {
