@@ -156,8 +156,7 @@ void keeper_note_success(struct keeper *keeper)
 
     if (!keeper->once || keeper->refused || keeper->status != 0)
         return;
-    if (keeper->lost_at &&
-        keeper->options->on_lost == LEASE_WARN) { /* the status is the command's */
+    if (keeper->ended_at) { /* under --on-lost warn the status is the command's */
         tell_not_noted("the lock was lost");
         return;
     }

@@ -190,13 +190,17 @@ static int64_t lease_would_end(const struct keeper *keeper)
     return clock_earlier(keeper_lease_end(keeper), keeper->lost_at + keeper->lease.length);
 }
 
-/* Whether nothing but the guard failed, which had not begun to end the command. */
+/*
+ * Whether nothing but the guard failed, which had not begun to end the command, and nothing was
+ * left of it while the lock was held for sure.
+ */
 static bool ended_for_guard(const struct run *run)
 {
     const struct keeper *keeper = run->keeper;
 
     return (run->reason == GUARD_DEAD || run->reason == GUARD_MUTE || run->reason == LIMIT_OVER) &&
-           !keeper->lease_over && !keeper->limit_over;
+           !keeper->lease_over && !keeper->limit_over &&
+           keeper->empty_at < keeper_lease_end(keeper);
 }
 
 /* How the command ended by itself before that, which the guard has not told. */

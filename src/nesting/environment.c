@@ -83,9 +83,10 @@ static const char *reason(int error)
 /* ---- what was exported, in ZKFLOCK_EXPORTED ---- */
 
 /*
- * A record for the environment before the first hold, and one for each hold that is there, the
- * latest one last, separated by ";".  A record is the name of the hold's socket and the values of
- * the variables, separated by blanks: without what separates, and "-" for one that is not set.
+ * A record for the environment before the first hold, and one for each hold, the latest one last,
+ * separated by ";"; before that of a hold, one for what somebody has set since the one before.  A
+ * record is the name of the hold's socket and the values of the variables, separated by blanks:
+ * without what separates, and "-" for one that is not set.
  */
 
 static void print_value(FILE *out, const char *value)
@@ -143,12 +144,22 @@ char *environment_exported(void)
 {
     const char *exported = getenv(AROUND_EXPORTED_VARIABLE);
     const char *values[VARIABLES];
+    const char *last;
+    char *now;
 
-    if (exported && *exported)
-        return xstrdup(exported);
     for (int i = 0; i < VARIABLES; i++)
         values[i] = getenv(variables[i]);
-    return make_record("-", values);
+    now = make_record("-", values);
+    if (!exported || !*exported || !now)
+        return now;
+    last = strrchr(exported, ';');
+    last = strchr(last ? last : exported, ' ');
+    /* Somebody may have set others since. */
+    if (last && strcmp(last, strchr(now, ' ')) == 0)
+        xreplace(&now, xstrdup(exported));
+    else
+        xreplace(&now, xasprintf("%s;%s", exported, now));
+    return now;
 }
 
 /* What is left without the record of that name: what it set is as the last one of these has it. */
@@ -160,7 +171,7 @@ static void print_without(FILE *out, const char *name)
     char *kept = NULL;
     char *last = xstrdup("");
     bool was_last = false;
-    size_t count = 0;
+    bool is_held = false;
 
     while (rest) {
         char *record = strsep(&rest, ";");
@@ -170,7 +181,7 @@ static void print_without(FILE *out, const char *name)
             continue;
         xreplace(&kept, kept ? xasprintf("%s;%s", kept, record) : xstrdup(record));
         xreplace(&last, xstrdup(record));
-        count++;
+        is_held |= record[0] != '-';
     }
     if (was_last) {
         char *values = last;
@@ -179,7 +190,7 @@ static void print_without(FILE *out, const char *name)
         for (int i = 0; i < VARIABLES; i++)
             print_variable(out, variables[i], read_value(strsep(&values, " ")));
     }
-    print_variable(out, AROUND_EXPORTED_VARIABLE, count > 1 ? kept : NULL);
+    print_variable(out, AROUND_EXPORTED_VARIABLE, is_held ? kept : NULL);
     free(last);
     free(kept);
     free(copy);

@@ -81,10 +81,12 @@ int unlock(const struct options *options)
     struct wanted wanted = {.path = options->lock};
     int status = give_back(options, &wanted);
 
+    /* What could not be given back is not held for the script any more either. */
+    if (options->hold_export && (status == 0 || wanted.answer == REENTRY_STUCK) &&
+        !environment_take_back(options->lock, wanted.name))
+        status = EXITCODE_OSERR;
     if (options->hold_export && status)
         environment_print_failure(status);
-    else if (options->hold_export && !environment_take_back(options->lock, wanted.name))
-        status = EXITCODE_OSERR;
     free(wanted.name);
     return status;
 }

@@ -130,6 +130,16 @@ nothing"
   done
 }
 
+@test "--unlock --export: what the script has set itself meanwhile comes back too" {
+  run -0 bash -c 'eval "$(zkflock --hold --for $$ --export "$1/a")"
+    export ZKFLOCK_SERVERS=127.0.0.1:1 ZKFLOCK_TOKEN=own
+    eval "$(zkflock --hold --for $$ --export -z "$2" "$1/b")"
+    eval "$(zkflock --unlock --export -z "$2" "$1/b")"
+    echo "$ZKFLOCK_SERVERS $ZKFLOCK_TOKEN"
+    zkflock --unlock -z "$2" "$1/a"' bash "$LOCK" "$ONE"
+  assert_output "127.0.0.1:1 own"
+}
+
 @test "--unlock --export: the script asks the ensemble that it asked before" {
   zk "$ONE" create "$LOCK/root"
   printf '[zkflock]\nservers = %s\n[lock plain]\nservers = %s\npath = %s\n' "$ONE$LOCK/root" "$ONE" "$LOCK/plain" >config

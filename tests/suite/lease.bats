@@ -224,6 +224,27 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   done
 }
 
+@test "the guard is stopped, then zkflock past its lease: a command that ended meanwhile is not told of as one in time" {
+  guarded --once-per 1h "$LOCK" sh -c 'echo $$ >command; until [ -e go ]; do sleep 0.05; done'
+  eventually test -s command
+  kill -STOP "$guard"
+  # A proof is answered that the guard does not hear of.
+  eventually past $(($(now) + 1200))
+  kill -STOP "$keeper"
+  eventually past $(($(now) + 4200))
+  touch go
+  has_ended() { [ "$(sed 's/.*) //' "/proc/$(cat command)/stat" | cut -c1)" = Z ]; }
+  eventually has_ended
+  kill -CONT "$keeper"
+  status=0
+  wait "$keeper" || status=$?
+  assert [ "$status" -eq 70 -o "$status" -eq 75 ]
+  refute contains log "had ended by itself"
+  kill -CONT "$guard" || true
+  run -0 zkflock --once-per 1h "$LOCK" echo again
+  assert_output again
+}
+
 @test "the guard is out of reach of signals to the process group" {
   guarded "${LONG_SESSION[@]}" "$LOCK" sh -c 'trap "" HUP
     setsid sh -c "echo \$\$ >daemon; exec sleep 1000" & until [ -s daemon ]; do sleep 0.05; done; wait'
