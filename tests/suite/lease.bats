@@ -32,6 +32,9 @@ guarded() {
 
 tree_is_dead() { gone "$(cat command)" && gone "$(cat daemon)"; }
 
+# The command has ended, and nobody has waited for it.
+command_is_zombie() { [ "$(sed 's/.*) //' "/proc/$(cat command)/stat" | cut -c1)" = Z ]; }
+
 counted_out() { # counted_out N: so many were made, all are gone and all counted out
   run -0 zk "$ONE" stat "$LOCK"
   assert_output --regexp "^$1 $((2 * $1)) 0 "
@@ -213,8 +216,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
     # One that is killed is stopped before, so that it does not hear of the end.
     kill -STOP "$guard"
     touch go
-    has_ended() { [ "$(sed 's/.*) //' "/proc/$(cat command)/stat" | cut -c1)" = Z ]; }
-    eventually has_ended
+    eventually command_is_zombie
     kill "-$signal" "$guard"
     ends_with 0 "$keeper"
     assert grep -Eq "the guard process (does not answer|was killed); sh had ended by itself before" log
@@ -233,8 +235,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   kill -STOP "$keeper"
   eventually past $(($(now) + 4200))
   touch go
-  has_ended() { [ "$(sed 's/.*) //' "/proc/$(cat command)/stat" | cut -c1)" = Z ]; }
-  eventually has_ended
+  eventually command_is_zombie
   kill -CONT "$keeper"
   status=0
   wait "$keeper" || status=$?
