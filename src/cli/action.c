@@ -31,7 +31,7 @@ enum {
     REMOVE = 1 << ACTION_REMOVE,
     SHOW = 1 << ACTION_SHOW_CONFIG, /* takes all that a config file can say */
 
-    TAKES = RUN | HOLD | SHOW,
+    TAKES = ACTIONS_TAKE_LOCK,
     WAITS = TAKES | REVOKE | REMOVE,
     ASKS_SERVERS = WAITS | LIST | BREAK,
     ALL = ASKS_SERVERS | UNLOCK,

@@ -16,8 +16,7 @@ const char *options_action_name(enum action action)
 
 bool options_take_lock(const struct options *options)
 {
-    return options->action == ACTION_RUN || options->action == ACTION_HOLD ||
-           options->action == ACTION_SHOW_CONFIG;
+    return ACTIONS_TAKE_LOCK & 1 << options->action;
 }
 
 const struct setting *options_typed(const struct options *options, int choice)

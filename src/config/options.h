@@ -31,7 +31,11 @@ enum action {
     ACTION_SHOW_CONFIG,
 };
 
-enum { ACTION_COUNT = ACTION_SHOW_CONFIG + 1 };
+enum {
+    ACTION_COUNT = ACTION_SHOW_CONFIG + 1,
+    /* 1 << action: LOCK is taken, or, by --show-config, what it would be taken with is shown. */
+    ACTIONS_TAKE_LOCK = 1 << ACTION_RUN | 1 << ACTION_HOLD | 1 << ACTION_SHOW_CONFIG,
+};
 
 /* A lock of --with. */
 struct further_lock {

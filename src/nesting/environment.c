@@ -89,22 +89,25 @@ static const char *reason(int error)
  * without what separates, and "-" for one that is not set.
  */
 
-static void print_value(FILE *out, const char *value)
+/* To be freed. */
+static char *encode(const char *value)
 {
+    char *text = xcalloc(value ? 3 * strlen(value) + 1 : sizeof("-"), 1);
+    char *end = text;
+
     if (!value)
-        fputs(" -", out);
-    else
-        putc(' ', out);
+        *end = '-';
     for (; value && *value; value++) {
         if (isalnum((unsigned char)*value) || strchr("/:._,", *value))
-            putc(*value, out);
+            *end++ = *value;
         else
-            fprintf(out, "%%%02x", (unsigned char)*value);
+            end += sprintf(end, "%%%02x", (unsigned char)*value);
     }
+    return text;
 }
 
 /* In place; NULL: it is not set. */
-static const char *read_value(char *text)
+static const char *decode(char *text)
 {
     char *end = text;
 
@@ -125,19 +128,18 @@ static const char *read_value(char *text)
     return text;
 }
 
-/* To be freed; NULL: there is no memory left. */
+/* To be freed. */
 static char *make_record(const char *name, const char *const values[VARIABLES])
 {
-    char *text;
-    size_t len;
-    FILE *out = open_memstream(&text, &len);
+    char *record = xstrdup(name);
 
-    if (!out)
-        return NULL;
-    fputs(name, out);
-    for (int i = 0; i < VARIABLES; i++)
-        print_value(out, values[i]);
-    return fclose(out) == 0 ? text : NULL;
+    for (int i = 0; i < VARIABLES; i++) {
+        char *value = encode(values[i]);
+
+        xreplace(&record, xasprintf("%s %s", record, value));
+        free(value);
+    }
+    return record;
 }
 
 char *environment_exported(void)
@@ -150,7 +152,7 @@ char *environment_exported(void)
     for (int i = 0; i < VARIABLES; i++)
         values[i] = getenv(variables[i]);
     now = make_record("-", values);
-    if (!exported || !*exported || !now)
+    if (!exported || !*exported)
         return now;
     last = strrchr(exported, ';');
     last = strchr(last ? last : exported, ' ');
@@ -188,7 +190,7 @@ static void print_without(FILE *out, const char *name)
 
         strsep(&values, " ");
         for (int i = 0; i < VARIABLES; i++)
-            print_variable(out, variables[i], read_value(strsep(&values, " ")));
+            print_variable(out, variables[i], decode(strsep(&values, " ")));
     }
     print_variable(out, AROUND_EXPORTED_VARIABLE, is_held ? kept : NULL);
     free(last);
@@ -213,15 +215,15 @@ bool environment_print(const char *exported, const char *lock, const char *node,
 
     snprintf(number, sizeof(number), "%" PRId64, token);
     record = make_record(held, values);
-    if (out && record && exported) {
-        records = xasprintf("%s;%s", exported, record);
+    records = xasprintf("%s;%s", exported, record);
+    if (out) {
         for (int i = 0; i < VARIABLES; i++)
             print_variable(out, variables[i], values[i]);
         print_variable(out, AROUND_VARIABLE, all);
         print_variable(out, AROUND_EXPORTED_VARIABLE, records);
-        free(records);
         error = close_and_write(out, &text, &len);
     }
+    free(records);
     free(record);
     free(all);
     if (error)

@@ -12,7 +12,7 @@
 
 /*
  * ZKFLOCK_EXPORTED as it is, or as it is to begin, by the environment that zkflock was called with;
- * to be freed.  To be called before that is changed.  NULL: there is no memory left.
+ * to be freed.  To be called before that is changed.
  */
 char *environment_exported(void);
 

@@ -69,6 +69,15 @@ holder_vanishes() {
   lose
 }
 
+# ci_settles: somebody waits for a holder that vanished; pid in $waiter.
+ci_settles() {
+  holder_vanishes 60s
+  LOGNAME=ci background "$LOCK" true
+  waiter=$!
+  zk "$ONE" await-count "$LOCK" 1
+  eventually settles "$LOCK"
+}
+
 @test "terminal: while a holder that vanished is waited for, the line says for how long" {
   holder_vanishes 6s
   terminal "$(on_terminal zkflock "$LOCK" echo got it)" \
@@ -78,11 +87,7 @@ holder_vanishes() {
 }
 
 @test "who waits for a holder that vanished is not told of as one who holds" {
-  holder_vanishes 60s
-  LOGNAME=ci background "$LOCK" true
-  waiter=$!
-  zk "$ONE" await-count "$LOCK" 1
-  eventually settles "$LOCK"
+  ci_settles
   run -1 zkflock -n "$LOCK" true
   kill "$waiter"
   assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, a holder vanished and is waited for by ci@[^ ]+ pid $waiter: true$"
@@ -91,11 +96,8 @@ holder_vanishes() {
 }
 
 @test "-v: a wait behind one who waits for a holder that vanished is told once" {
-  holder_vanishes 60s
-  LOGNAME=ci background "$LOCK" true
-  first=$!
-  zk "$ONE" await-count "$LOCK" 1
-  eventually settles "$LOCK"
+  ci_settles
+  first=$waiter
   wait_in_line log "$LOCK" true
   second=$waiter
   eventually contains log "a holder vanished and is waited for by ci@"
@@ -167,9 +169,7 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
 }
 
 @test "-v: who waits for a permit is told how many are ahead in all" {
-  LOGNAME=ci background --permits 1 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
-  holder=$!
-  eventually test -e held
+  LOGNAME=ci hold "$LOCK" release --permits 1
   wait_in_line first.log --permits 1 "$LOCK" true
   first=$waiter
   wait_in_line second.log --permits 1 "$LOCK" true
@@ -205,9 +205,7 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
 }
 
 @test "-w of a permit: while none is free nobody waits longer than that for who has the turn" {
-  background --permits 1 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
-  holder=$!
-  eventually test -e held
+  hold "$LOCK" release --permits 1
   wait_in_line log --permits 1 "$LOCK" true
   # The limit on everything comes before what is allowed to those who have just got a permit.
   run -5 zkflock -E 5 -w 1 --deadline 1.95 --permits 1 "$LOCK" touch ran

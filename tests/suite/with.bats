@@ -258,9 +258,7 @@ $LOCK/s2 shared"
 }
 
 @test "--permits: the turn to take a permit is taken away; the place among the permits is given back, counted" {
-  background --permits 1 "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
-  holder=$!
-  eventually test -e held
+  hold "$LOCK" release --permits 1
   wait_in_line log --permits 1 "$LOCK" touch ran
   zk "$ONE" await-count "$LOCK/leases" 2
   zk "$ONE" delete "$LOCK/locks/$(zk "$ONE" ls "$LOCK/locks")"
