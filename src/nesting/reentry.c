@@ -237,7 +237,8 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
     reentry->users += guest->uses;
 }
 
-void reentry_serve(struct reentry *reentry)
+/* Returns whether somebody may have been let in. */
+static bool take_turn(struct reentry *reentry)
 {
     struct epoll_event events[16];
     int count = epoll_wait(reentry->epoll, events, 16, 0);
@@ -251,6 +252,14 @@ void reentry_serve(struct reentry *reentry)
     }
     if (knocked)
         welcome_some(reentry);
+    return knocked;
+}
+
+void reentry_serve(struct reentry *reentry)
+{
+    /* Who was let in may have asked already, and the run may end before the next call. */
+    if (take_turn(reentry))
+        take_turn(reentry);
 }
 
 bool reentry_crowded(const struct reentry *reentry)

@@ -207,8 +207,11 @@ family() {
   echo "$1 $keeper $(children "${keeper:-$1}" lock-guard)"
 }
 
-# asks_outer: whether somebody asks the zkflock whose $ZKFLOCK_HELD is in the file "held".
-asks_outer() { [ "$(grep -c "@zkflock-$(cat held)$" /proc/net/unix)" -ge 2 ]; }
+# asks_outer [PID]: whether somebody has connected to the zkflock whose $ZKFLOCK_HELD is in the file
+# "held"; with PID, whether that process has asked, too, and waits for the answer.
+asks_outer() {
+  [ "$(grep -c "@zkflock-$(cat held)$" /proc/net/unix)" -ge 2 ] && { [ $# -eq 0 ] || in_state "$1" S; }
+}
 
 # crash PID: kills these together, as when a host crashes.  What is stopped sees none of the others
 # die, and cannot give the lock back.  The guard is first: the end of its parent would continue it.

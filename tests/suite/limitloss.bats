@@ -147,7 +147,7 @@ teardown() {
   kill -STOP "$keeper"
   ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'echo $$ >in; exec sleep 1000' 2>inner.log
   inner=$!
-  eventually asks_outer
+  eventually asks_outer "$inner"
   touch end
   eventually test -s ended
   eventually gone "$(cat ended)"

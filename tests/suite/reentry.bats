@@ -195,7 +195,7 @@ EOF
   kill -STOP "$holder"
   ZKFLOCK_HELD=$(cat held) background -v "$LOCK" touch ran 2>inner
   inner=$!
-  eventually asks_outer
+  eventually asks_outer "$inner"
   kill -TERM "$inner"
   ends_with 143 "$inner"
   assert in_state "$holder" T
@@ -215,7 +215,7 @@ EOF
   ZKFLOCK_HELD=$(cat held)
   background -v "$LOCK" touch ran 2>inner
   inner=$!
-  eventually asks_outer
+  eventually asks_outer "$inner"
   kill -STOP "$inner"
   eventually in_state "$inner" T
   kill -TERM "$inner"
@@ -323,7 +323,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   eventually gone "$(cat pid)"
   ZKFLOCK_HELD=$(cat held) background -z "$VIA" "$LOCK" sh -c 'echo "$ZKFLOCK_NODE" >inner'
   inner=$!
-  eventually asks_outer
+  eventually asks_outer "$inner"
   kill -CONT "$proxy_pid"
   ends_with 0 "$holder"
   ends_with 0 "$inner"
@@ -435,7 +435,7 @@ shared_with_outsider() {
   kill -STOP "$holder"
   ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'echo $$ >in; exec sleep 1000'
   inner=$!
-  eventually asks_outer
+  eventually asks_outer "$inner"
   touch end
   eventually test -s ended
   eventually gone "$(cat ended)"
