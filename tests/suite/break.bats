@@ -43,7 +43,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   # Nobody vanished, so that the next one starts at once.
   ends_with 0 "$waiter"
   assert_exist ran
-  refute contains log "vanished"
+  assert lacks log "vanished"
   # It is said once what happens, and who asked.
   assert_equal "$(grep -c "is sent SIGTERM: $LOCK is asked for by .* zkflock --revoke $LOCK" a.log)" 1
 }
@@ -103,11 +103,11 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   ends_with 7 "$first"
   ends_with 7 "$second"
   eventually test -e ran
-  refute contains writer "is asked for"
+  assert lacks writer "is asked for"
   touch end
   ends_with 0 "$writer"
   ends_with 0 "$waiter"
-  refute contains reader "is asked for"
+  assert lacks reader "is asked for"
 }
 
 @test "--revoke: all permits that are taken, and nobody who waits" {
@@ -121,7 +121,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   ends_with 7 "$first"
   ends_with 7 "$second"
   ends_with 0 "$waiter"
-  refute contains log "is asked for"
+  assert lacks log "is asked for"
 }
 
 @test "--revoke: each lock of --with" {

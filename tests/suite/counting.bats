@@ -260,7 +260,7 @@ EOF
   ends_with 0 "$late"
   assert_exist ran
   # It was not for want of an answer that it joined again.
-  refute contains log "does not answer"
+  assert lacks log "does not answer"
   close_proxy
 }
 
@@ -295,7 +295,7 @@ EOF
   others_end
   ends_with 0 "$late"
   assert_exist ran
-  refute contains log "does not answer"
+  assert lacks log "does not answer"
   close_proxy
 }
 
@@ -316,7 +316,7 @@ EOF
   two_leases_later() { [ "$(now)" -gt $((since + 9000)) ]; }
   eventually two_leases_later
   refute asked_for VERIFY
-  refute contains log "turning to another"
+  assert lacks log "turning to another"
   others_end
   ends_with 0 "$waiter"
   close_proxy

@@ -118,6 +118,8 @@ contains() {
   read -rd '' text 2>/dev/null <"$1" || true
   [[ $text == *"$2"* ]]
 }
+# lacks FILE TEXT: false, too, if there is no such file.
+lacks() { [ -e "$1" ] && ! contains "$@"; }
 lines() { [ "$(wc -l <"$1")" -eq "$2" ]; } # lines FILE N
 # gone PID: true of a zombie too, but not if there is no PID.
 gone() {

@@ -19,7 +19,11 @@ keeper_of_hold() {
   return 1
 }
 
-is_busy() { ! zkflock -q -n "$1" true; }
+is_busy() {
+  local status=0
+  zkflock -q -n "$1" true || status=$?
+  [ "$status" -eq 1 ]
+}
 is_free() { zkflock -q -n "$1" true; }
 
 # has_sockets N PID: true if that process has N sockets.

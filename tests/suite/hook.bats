@@ -195,7 +195,7 @@ EOS
   keeper=$!
   eventually test -e started
   eventually test -s child
-  refute contains log failed
+  assert lacks log failed
   eventually contains log "the hook ./hangs failed at \"acquired\": killed after 10 s"
   eventually gone "$(cat child)"
   run -1 zkflock -q -n "$LOCK" true

@@ -354,6 +354,14 @@ zkflock: no locks below /locks"
 }
 
 @test "a refused command line asks no server" {
-  run zk "$ONE" ls "$LOCK"
-  assert_failure
+  listen
+  export ZKFLOCK_SERVERS=$VIA
+  usage "the LOCK '/a//b' has an empty part (//)" /a//b touch ran
+  usage "no COMMAND given: zkflock $LOCK COMMAND" "$LOCK"
+  refuses 127 "command not found: ./none" "$LOCK" ./none
+  assert_file_empty frames
+  # The proxy would have seen it.
+  run -0 zkflock "$LOCK" true
+  assert_file_not_empty frames
+  close_proxy
 }

@@ -240,7 +240,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   status=0
   wait "$keeper" || status=$?
   assert [ "$status" -eq 70 -o "$status" -eq 75 ]
-  refute contains log "had ended by itself"
+  assert lacks log "had ended by itself"
   kill -CONT "$guard" || true
   run -0 zkflock --once-per 1h "$LOCK" echo again
   assert_output again

@@ -502,7 +502,7 @@ both_kinds() {
   let_pass
   ends_with 0 "$waiter"
   assert asked_for VERIFY
-  refute contains log "but this server shows it"
+  assert lacks log "but this server shows it"
   close_proxy
   touch a.go
   wait

@@ -245,15 +245,15 @@ $LOCK/s2 shared"
   wait_in_line next "$LOCK/a" touch next-ran
   run -0 timeout 40 setsid -w zkflock --break --yes "$LOCK/b"
   ends_with 0 "$waiter"
-  refute contains next vanished
+  assert lacks next vanished
   eventually contains log "lost $LOCK/b before all locks were held: the znode $LOCK/b/"
   touch release
   ends_with 0 "$set"
   wait "$holder"
   # The broken one alone was waited for.
   assert_exist ran
-  refute contains log "$LOCK/a: a contender vanished"
-  refute contains log "$LOCK/c: a contender vanished"
+  assert lacks log "$LOCK/a: a contender vanished"
+  assert lacks log "$LOCK/c: a contender vanished"
   for lock in a b c; do assert_equal "$(missing "$LOCK/$lock")" 0; done
 }
 
@@ -267,7 +267,7 @@ $LOCK/s2 shared"
   ends_with 0 "$waiter"
   wait "$holder"
   assert_exist ran
-  refute contains log vanished
+  assert lacks log vanished
   assert_equal "$(missing "$LOCK/leases")" 0
 }
 
