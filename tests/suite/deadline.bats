@@ -114,29 +114,29 @@ teardown() {
 
 @test "deadline: a command that a stopped guard did not start in time is not started, nor noted as a success" {
   hold "$LOCK" release
-  wait_in_line log --deadline 3 -E 0 --once-per 1h --kill-after 500ms "$LOCK" touch ran
+  wait_in_line log --deadline 6 -E 0 --once-per 1h --kill-after 500ms "$LOCK" touch ran
   kill -STOP "$(children "$waiter" lock-guard)"
   touch release
   ends_with 0 "$waiter"
   ends_with 0 "$holder"
-  assert contains log "touch was not started before the end of --deadline 3 s"
+  assert contains log "touch was not started before the end of --deadline 6 s"
   assert_not_exist ran
   # Nor does the guard start it when it goes on.
   rm release
   zkflock --lease 60 "$LOCK.again" true
   hold "$LOCK.again" again
   began=$(now)
-  wait_in_line log --deadline 3 -E 9 --kill-after 20 "$LOCK.again" touch ran
+  wait_in_line log --deadline 6 -E 9 --kill-after 20 "$LOCK.again" touch ran
   kill -STOP "$(children "$waiter" lock-guard)"
   touch again
-  eventually past $((began + 4500))
+  eventually past $((began + 7500))
   continued=$(now)
   kill -CONT "$(children "$waiter" lock-guard)"
   ends_with 9 "$waiter"
   # The grace is for a command that was started.
   within 10000 "$continued" "$(now)"
   ends_with 0 "$holder"
-  assert contains log "touch was not started before the end of --deadline 3 s"
+  assert contains log "touch was not started before the end of --deadline 6 s"
   assert_not_exist ran
   run -0 zkflock --once-per 1h "$LOCK" touch ran
   assert_exist ran
@@ -189,10 +189,10 @@ vanish() {
 }
 
 @test "deadline: a key of a lock's section, --show-config, mistakes" {
-  printf '[lock %s]\ndeadline = 500ms\n' "$LOCK" >config
+  printf '[lock %s]\ndeadline = 2500ms\n' "$LOCK" >config
   run -124 zkflock --config config "$LOCK" sleep 1000
   run -0 zkflock --config config --show-config "$LOCK"
-  assert_output --regexp $'\ndeadline +=  *500ms +# config:2\n'
+  assert_output --regexp $'\ndeadline +=  *2500ms +# config:2\n'
   refuses 64 "--deadline takes a time from 0 ms to 1000 d, not 'soon'" --deadline soon "$LOCK" touch ran
   refuses 64 "--deadline does not go with --hold: there is no command" --deadline 1 --hold "$LOCK"
 }

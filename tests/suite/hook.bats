@@ -68,7 +68,7 @@ events() { cut -d: -f2 told | paste -sd' '; }
   hold "$LOCK" release
   run -1 zkflock -n --hook ./teller "$LOCK" true
   assert_equal "$(cat told)" "1:busy:$LOCK:none:none"
-  run -1 zkflock -q -w 0.3 --hook ./teller "$LOCK" true
+  run -1 zkflock -q -w 2 --hook ./teller "$LOCK" true
   assert_equal "$(events)" "busy waiting busy"
   wait_in_line log --hook ./teller "$LOCK" true
   kill -TERM "$waiter"

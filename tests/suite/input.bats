@@ -301,7 +301,7 @@ end_hostile_server() {
 # answers_nonsense KIND: a server of that kind ends zkflock with 70 and one sentence.
 answers_nonsense() {
   hostile_server "$1"
-  run -70 timeout -k 1 20 zkflock -z "127.0.0.1:$port" --connect-timeout 5 "$LOCK" touch ran
+  run -70 timeout -k 1 40 zkflock -z "127.0.0.1:$port" --connect-timeout 20 "$LOCK" touch ran
   # The address sanitizer has a line of its own for a count that is no size.
   output=$(grep -v "AddressSanitizer failed to allocate" <<<"$output")
   assert_output --regexp "^zkflock: cannot [^:]*: marshalling error \(ZooKeeper error -5\)\$"
