@@ -92,7 +92,7 @@ start_running() { # its processes in $keeper, $guard
   nothing_left_of "$LOCK"
 }
 
-@test "kill -9 of zkflock: the command is ended at once, the lock comes free with the session" {
+@test "kill -9 of zkflock: the command is ended at once, and the lock comes free" {
   start_running
   kill -KILL "$keeper"
   ends_with 137 "$keeper"
@@ -145,7 +145,7 @@ start_at_terminal() { # start_at_terminal [OPTION]...: its processes in $front, 
   wait "$person"
 }
 
-@test "at a terminal, kill -9 of zkflock: a lock that is lost before the command has ended is told of as lost" {
+@test "at a terminal, kill -9 of zkflock: a lock that is lost before the command has ended is reported as lost" {
   printf '#!/bin/sh\necho "$1" >>told\n' >teller
   cat >slow <<'EOF'
 #!/bin/sh
@@ -268,7 +268,7 @@ with_limit() {
   assert_output "zkflock: cannot execute plain: Permission denied"
 }
 
-@test "126 and 127 that only executing tells give the lock back" {
+@test "126 and 127 that are only known when the command is executed: the lock is released" {
   printf '#!/no/such/interpreter\n' >script
   chmod +x script
   run -127 zkflock "$LOCK" ./script

@@ -163,7 +163,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   counted_out 1
 }
 
-@test "the lease is over before the command could start: it is not started, and that is told" {
+@test "the lease is over before the command could start: it is not started, and a message says so" {
   zkflock --lease 8 "$LOCK" true
   hold "$LOCK" release
   began=$(now)
@@ -226,7 +226,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   done
 }
 
-@test "the guard is stopped, then zkflock past its lease: a command that ended meanwhile is not told of as one in time" {
+@test "the guard is stopped, then zkflock past its lease: a command that ended meanwhile does not count as ended in time" {
   guarded --once-per 1h "$LOCK" sh -c 'echo $$ >command; until [ -e go ]; do sleep 0.05; done'
   eventually test -s command
   kill -STOP "$guard"
@@ -305,7 +305,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   close_proxy
 }
 
-@test "--on-lost warn: what uses the lock when the command has ended is not waited for any more" {
+@test "--on-lost warn: when the command has ended, zkflock does not wait for others that use the lock" {
   open_proxy
   ZKFLOCK_SERVERS=$VIA guarded --on-lost warn "$LOCK" sh -c '
     (zkflock "$0" sh -c "touch in; until [ -e go ]; do sleep 0.05; done") &
@@ -336,7 +336,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   assert_output --regexp "its command may run for [45](.[0-9])? s more"
 }
 
-@test "everything was frozen for longer than the lease: the tree dies at once, and the overlap is told" {
+@test "everything was frozen for longer than the lease: the tree is killed at once, and the overlap reported" {
   beating
   guarded --lease 5 --kill-after 1.9 "$LOCK" ./beating
   eventually test -s command
@@ -363,7 +363,7 @@ frozen() {
   kill -CONT "${@:2}"
 }
 
-@test "zkflock stood still, and contact is back: that is what is told" {
+@test "zkflock stood still, and contact is back: the message blames the standstill" {
   guarded --log-format json "${LONG_SESSION[@]}" "$LOCK" sh -c 'echo $$ >command; exec sleep 1000'
   eventually test -s command
   frozen 5 "$keeper" "$guard" "$(cat command)"
@@ -376,7 +376,7 @@ frozen() {
   refute_output --partial "no contact"
 }
 
-@test "the guard alone stood still, with contact all the time: that is what is told" {
+@test "only the guard stood still, with contact all the time: the message blames its standstill" {
   # The command of another holder ends by itself while its guard stands still: in time.
   background --session-timeout 20 --lease 22 --kill-after 12 "$LOCK.b" sh -c 'echo $$ >command; until [ -e release ]; do sleep 0.05; done; exit 5'
   other=$!
@@ -394,7 +394,7 @@ frozen() {
 writes() { figure zk_cnt_updatelatency; }
 written_since() { [ "$(writes)" -ge $(($1 + $2)) ]; } # written_since BEFORE N
 
-@test "contact comes back too late: for how long there was none is told" {
+@test "contact comes back too late: the message says for how long there was none" {
   open_proxy
   guarded "${LONG_SESSION[@]}" -z "$VIA" --on-lost term "$LOCK" sh -c 'trap "touch told" TERM; until [ -e release ]; do sleep 0.05; done'
   kill -STOP "$proxy_pid"
@@ -409,7 +409,7 @@ written_since() { [ "$(writes)" -ge $(($1 + $2)) ]; } # written_since BEFORE N
   assert grep -qE "lost $LOCK: no contact with the ensemble for [0-9.]+ s, from [0-9:]{8} on; sh was ended by SIGTERM" log
 }
 
-@test "lease, grace and lock delay that do not go together are refused with what would do" {
+@test "lease, grace and lock delay that do not go together are refused, with values that would" {
   for lease in 0 0.5 2.9 2d; do
     refuses 64 "--lease takes a time from 3 s to 1 d, not '$lease'" --lease "$lease" "$LOCK" touch ran
   done

@@ -120,7 +120,7 @@ again 1"
   ends_with 124 "$keeper"
 }
 
-@test "max-runtime: a zkflock that came in from elsewhere and ends at once is not waited for longer" {
+@test "max-runtime: the grace ends when a zkflock that came in from elsewhere has ended" {
   background --max-runtime 3 --lease 60 --kill-after 8 "$LOCK" \
     sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e go ]; do sleep 0.05; done; exit 3' 2>log
   keeper=$!
