@@ -64,7 +64,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   assert_not_exist child.asked
 }
 
-@test "--revoke: who does not want to end is asked once, and holds on" {
+@test "--revoke: a command that does not want to end is asked once, and keeps the lock" {
   background "$LOCK" bash -c 'trap "echo asked >>asked" TERM; touch held
     until [ -e end ]; do sleep 0.05; done'
   holder=$!
@@ -90,7 +90,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   ends_with 7 "$holder"
 }
 
-@test "--revoke: all readers that hold it, and nobody who waits" {
+@test "--revoke asks all readers that hold the lock, and no waiter" {
   patient "$LOCK" a -s
   local first=$holder
   patient "$LOCK" b -s
@@ -110,7 +110,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   refute contains reader "is asked for"
 }
 
-@test "--revoke: all permits that are taken, and nobody who waits" {
+@test "--revoke asks all holders of permits, and no waiter" {
   patient "$LOCK" a --permits 2
   local first=$holder
   patient "$LOCK" b --permits 2
@@ -133,7 +133,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   done
 }
 
-@test "--revoke: who holds one lock and waits for another never starts" {
+@test "--revoke: a zkflock that holds one lock and waits for another never starts its command" {
   hold "$LOCK/b" release
   wait_in_line log --with "$LOCK/a" "$LOCK/b" touch ran
   run -0 step_in --revoke --yes "$LOCK/a"
@@ -145,7 +145,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   nothing_left_of "$LOCK/a"
 }
 
-@test "--revoke: a hold; its script gets the signal, and may give the lock back" {
+@test "--revoke of a hold: the script gets the signal, and may release the lock" {
   export LOCK
   cat >script <<'EOF'
 trap 'zkflock --unlock "$LOCK"; touch unlocked' TERM
@@ -167,7 +167,7 @@ EOF
   ends_with 0 "$script"
 }
 
-@test "--revoke: what uses the lock by re-entry when the command has ended" {
+@test "--revoke reaches a zkflock that uses the lock by re-entry when the command has ended" {
   background -v "$LOCK" sh -c '(zkflock "$0" bash -c "trap \"touch cleaned; exit\" TERM; echo \$\$ >in
       while :; do sleep 0.05; done") &
     until [ -s in ]; do sleep 0.05; done; exit 4' "$LOCK" 2>log
@@ -179,7 +179,7 @@ EOF
   assert_exist cleaned
 }
 
-@test "__REVOKE__, written by hand, is heard, and no proof of life wipes it out" {
+@test "__REVOKE__, written by hand, is obeyed, and no proof of life overwrites it" {
   for style in "--node-style curator" "--unfair" "--node-style plain:lock-"; do
     rm -f a.*
     # shellcheck disable=SC2086 # options
@@ -196,7 +196,7 @@ EOF
   done
 }
 
-@test "a request to one that waits for a vanished holder is not lost" {
+@test "__REVOKE__ to a contender that waits for a vanished holder is not lost" {
   zk "$ONE" create "$LOCK" $'zkflock/1 base=0 lease=30000ms\n'
   background --session-timeout 1 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
   eventually test -e crashing
@@ -228,7 +228,7 @@ EOF
   ends_with 7 "$holder"
 }
 
-@test "--revoke and --break: of a lock that nobody holds, status 1 and a sentence" {
+@test "--revoke and --break of a lock that nobody holds: status 1 and a message" {
   for option in --revoke --break; do
     run -1 step_in $option --yes "$LOCK/none"
     assert_output "zkflock: $LOCK/none does not exist: nobody holds it"
@@ -268,7 +268,7 @@ EOF
   ends_with 7 "$holder"
 }
 
-@test "--revoke: since when the lock is held is not forgotten" {
+@test "--revoke does not change since when the lock is held" {
   zkflock "$LOCK" sh -c 'touch first; until [ -e next ]; do sleep 0.05; done' &
   eventually test -e first
   LOGNAME=ben wait_in_line log "$LOCK" bash -c "trap '' TERM; touch a.held; until [ -e go ]; do sleep 0.05; done"
@@ -323,7 +323,7 @@ EOF
   wait
 }
 
-@test "--revoke: a session that expires while the question stands is taken up anew" {
+@test "--revoke: zkflock opens a new session if its session expires while it asks for confirmation" {
   connections() { figure zk_num_alive_connections; }
   fewer() { [ "$(connections)" -lt "$before" ]; }
   patient "$LOCK" a
@@ -342,7 +342,7 @@ EOF
   close_proxy
 }
 
-@test "--revoke and --break: what others call their znodes does no harm to a terminal" {
+@test "--revoke and --break: hostile names of znodes do not reach the terminal" {
   foreign "$LOCK/"$'\u202eevil0000000000'
   run -0 terminal "send=zkflock --break $LOCK; echo status \$?\n" "expect=[y/N] " 'send=y\n' 'expect=status 0'
   assert_output --partial " by ???evil0000000000"

@@ -68,7 +68,7 @@ free, lease 15 s"
   end_all ann.go dan.go eve.go
 }
 
-@test "--list: who does not wait for those who vanished holds the lock, and can be made to give it up" {
+@test "--list: a holder that did not wait for vanished ones is shown as the holder, and --revoke reaches it" {
   zk "$ONE" create "$LOCK" ""
   holder ann --lock-delay 0 "$LOCK"
   run -0 zkflock --list "$LOCK"
@@ -253,7 +253,7 @@ free, lease 15 s"
     --list -z 127.0.0.1:1 --connect-timeout 0.3
 }
 
-@test "--list: a holder that vanished is told of, and until when it is waited for" {
+@test "--list: a vanished holder, and until when the next one waits for it" {
   background --lease 10 --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
   crashing=$!
   eventually test -e crashing

@@ -81,7 +81,7 @@ $LOCK/a released ben@[^ ]*\$"
   watch_ends
 }
 
-@test "--list --watch: with --unfair one that waits has neither come to a queue nor left one" {
+@test "--list --watch: a zkflock that waits with --unfair neither joins the queue nor leaves it" {
   holder ann "$LOCK"
   watch "$LOCK"
   eventually seen " $LOCK held ann@"
@@ -103,7 +103,7 @@ $LOCK released ben@[^ ]*\$"
   wait
 }
 
-@test "--list --watch: with --unfair one is not told of, however long it takes to go away again" {
+@test "--list --watch: a znode of --unfair that backs off slowly is not reported" {
   others "$LOCK/a" x- 1
   watch "$LOCK"
   eventually seen " $LOCK/a held "
@@ -139,7 +139,7 @@ $LOCK released ben@[^ ]*\$"
   watch_ends
 }
 
-@test "--list --watch: who waits for permits does not leave when its turn comes" {
+@test "--list --watch: a waiter for permits does not leave when its turn comes" {
   watch "$LOCK"
   eventually seen " $LOCK free$"
   holder ann --permits 1 "$LOCK"
