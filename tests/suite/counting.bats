@@ -68,7 +68,7 @@ nobody_vanished() {
   close_proxy
 }
 
-@test "more that vanished than one transaction counts out: all are, and are waited for once" {
+@test "more vanished contenders than one transaction counts out: all are counted out after one wait" {
   stood_in "$LOCK" 1100
   run -0 zkflock "$LOCK" true
   assert_equal "$(vanished_in "$LOCK")" 0

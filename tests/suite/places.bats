@@ -2,7 +2,7 @@
 
 load helper
 
-@test "--permits: what somebody has written into the znode is no lock that anybody vanished from" {
+@test "--permits: a znode with data of others was no lock that a holder could have vanished from" {
   # Nobody ever left that one.
   zk "$ONE" create "$LOCK/empty"
   zk "$ONE" set "$LOCK/empty" ""

@@ -16,7 +16,7 @@ load remove
   assert_output ""
 }
 
-@test "--remove: what is not there is status 1 and a sentence" {
+@test "--remove of a lock that does not exist: status 1 and a message" {
   zkflock "$LOCK/other" true
   run -1 removal "$LOCK/none"
   assert_output "zkflock: $LOCK/none does not exist: there is nothing to remove"
@@ -78,7 +78,7 @@ load remove
   assert_output --regexp "^2 4 0 "
 }
 
-@test "--remove: while somebody who vanished may still run it is refused; -w waits a lease" {
+@test "--remove is refused while the command of a vanished holder may still run; -w waits a lease" {
   short "$LOCK"
   vanish "$LOCK"
   run -1 removal "$LOCK"
