@@ -67,7 +67,7 @@ teardown() {
   assert_not_exist ran
 }
 
-@test "deadline: with -q an ensemble that does not answer is told, a busy lock is not" {
+@test "deadline: -q silences a busy lock, but not an ensemble that does not answer" {
   run -0 zkflock -q -n -E 0 -z 127.0.0.1:1 --deadline 0.5 "$LOCK" touch ran
   assert_output --regexp "^zkflock: $LOCK was not taken within --deadline 500 ms: no server reachable "
   assert_not_exist ran

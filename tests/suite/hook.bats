@@ -63,7 +63,7 @@ events() { cut -d: -f2 told | paste -sd' '; }
   assert_equal "$(events)" "waiting acquired released"
 }
 
-@test "whoever gives up is told busy, whoever is ended while waiting nothing more" {
+@test "the hook gets busy when zkflock gives up, and nothing more when a signal ends the wait" {
   teller
   hold "$LOCK" release
   run -1 zkflock -n --hook ./teller "$LOCK" true
@@ -148,7 +148,7 @@ EOS
   assert_not_exist told
 }
 
-@test "several locks are told of as the one that was named" {
+@test "with several locks, the hook gets the one that was named" {
   teller
   run -0 zkflock --with "$LOCK.a" --with "$LOCK.z" --hook ./teller "$LOCK" true
   assert_equal "$(cut -d: -f2,3 told)" "acquired:$LOCK
@@ -292,7 +292,7 @@ EOS
   assert_equal "$(cat log)" ""
 }
 
-@test "released is not told of a lock that could not be given back" {
+@test "no released for a lock that could not be released" {
   teller
   open_proxy
   background -z "$VIA" --session-timeout 8 --hook ./teller "$LOCK" sh -c 'touch started; until [ -e go ]; do sleep 0.05; done' 2>log

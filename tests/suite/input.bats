@@ -45,7 +45,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   run -0 zkflock "$LOCK/000000001/9999999999/step" true
 }
 
-@test "a part of a name that a contender would have: what others have made there can be taken away" {
+@test "a part of a name that a contender would have: locks that are there already can be broken and removed" {
   zkflock "$LOCK" true
   zk "$ONE" create "$LOCK/0000000000/step" $'zkflock/1 base=0 lease=15000ms\n'
   run -0 zkflock --list "$LOCK/0000000000/step"
@@ -146,7 +146,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   assert_equal "$wrong" ""
 }
 
-@test "options that have no effect are nobody's business in a config file" {
+@test "options without an effect are ignored in a config file" {
   printf '[lock %s]\npermits = 2\ntimeout = 0\nhook = true\nlease = 20s\nretry = 2\nconflict-exit-code = 9\n' \
     "$LOCK" >config
   run -1 zkflock --config config --list -q "$LOCK"
@@ -251,7 +251,7 @@ end_hostile_server() {
   end_hostile_server
 }
 
-@test "a server that says that it is read-only: found out in time, by whoever asks" {
+@test "a server that says that it is read-only: every action finds out in time" {
   hostile_server readonly
   unreachable "$port"
   assert_output --partial "within 1 s: the server is read-only; check --servers"
@@ -266,7 +266,7 @@ end_hostile_server() {
   end_hostile_server
 }
 
-@test "a signal ends what a read-only server holds up, also one that was stopped meanwhile" {
+@test "a signal ends a zkflock that a read-only server holds up, even after it was stopped" {
   hostile_server readonly
   background -vv -z "127.0.0.1:$port" --connect-timeout 60 "$LOCK" touch ran 2>log
   pid=$!

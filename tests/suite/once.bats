@@ -91,7 +91,7 @@ own_node() { zk "$ONE" ls "$LOCK" | head -n 1; }
   assert_output ran
 }
 
-@test "once-per: who waited for a run that succeeded is skipped, however long it took" {
+@test "once-per: a zkflock that waited for a successful run is skipped, however long that run took" {
   echo 0 >long.status
   start long --once-per 1s "$LOCK"
   long=$job
@@ -122,7 +122,7 @@ own_node() { zk "$ONE" ls "$LOCK" | head -n 1; }
   assert [ "${text#*=}" -le "$began" ]
 }
 
-@test "once-per: a begin in the future is just now, or a clock's error" {
+@test "once-per: a last success in the future counts as just now, or as a clock's error" {
   zkflock --once-per 1h "$LOCK" true
   set_note_back $((-1800 * 1000))
   run -0 zkflock -v --once-per 1h "$LOCK" echo ran
@@ -183,7 +183,7 @@ own_node() { zk "$ONE" ls "$LOCK" | head -n 1; }
   assert_output ran
 }
 
-@test "once-per: a note that is none is refused and left alone, an empty one is none yet" {
+@test "once-per: a note with other data is refused and left alone, an empty one counts as none" {
   zkflock "$LOCK" true
   for content in "10.0.0.1:80" $'zkflock-once/2 began=5\n' "zkflock-once/1 began=5" $'zkflock-once/1 began=-5\n'; do
     zk "$ONE" create "$LOCK.once" "$content"
@@ -241,7 +241,7 @@ thaw() { # thaw PID NAME
   assert_equal "$(note)" "$NEVER"
 }
 
-@test "once-per: a late note does not write over what a later holder found, whatever their names" {
+@test "once-per: a late success does not change the note that a later holder has read, whatever their znodes' names" {
   for kind in --exclusive --unfair; do
     LOCK=$LOCK$kind
     echo 0 >"late$kind.status"
@@ -317,7 +317,7 @@ thaw() { # thaw PID NAME
 # events LOG: what happened to the lock, of a log in JSON, in one line.
 events() { grep -oE '"event": ?"(acquired|lost|released|exit)"' "$1" | cut -d'"' -f4 | paste -sd" "; }
 
-@test "once-per: with --retry, whatever was acquired is told to be released or lost" {
+@test "once-per: with --retry, each acquired is followed by released or lost" {
   for pause in 100ms 4; do
     LOCK=/t/once/retry/$pause
     zkflock "$LOCK" true

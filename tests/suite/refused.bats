@@ -58,7 +58,7 @@ teardown() {
   close_proxy
 }
 
-@test "a server that stays overloaded is called that" {
+@test "a server that stays overloaded: the message says so" {
   overloaded="is overloaded and refuses requests (ZooKeeper's request throttling); try again later"
   for action in --list --remove "--break --yes" --exclusive; do
     command=()

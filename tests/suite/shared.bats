@@ -185,7 +185,7 @@ two_readers_and_a_waiting_writer() { # a and b hold, w waits
   done
 }
 
-@test "a plain name: what the reply to the create was lost of is given up with its session" {
+@test "a plain name: a znode whose create was not answered is given up with its session" {
   zkflock --lease 4 "$LOCK" true
   open_proxy reply 2
   run -0 zkflock --node-style plain:lock -z "$VIA" "$LOCK" echo ran

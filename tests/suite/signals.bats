@@ -239,7 +239,7 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
   assert_exist ran
 }
 
-@test "TERM at any moment of joining leaves nobody uncounted" {
+@test "TERM at any moment of joining: the departure is counted" {
   zkflock "$LOCK" true
   for i in {1..150}; do
     zkflock "$LOCK" true 3>&- 4>&- &

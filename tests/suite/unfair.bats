@@ -142,7 +142,7 @@ counted() { assert_equal "$(vanished_in "$1")" 0; }
   close_proxy
 }
 
-@test "--unfair: whose back-off was answered by nobody says nothing untrue and comes again" {
+@test "--unfair: if its back-off is not answered, zkflock does not blame somebody else, and leaves counted" {
   hold "$LOCK" release
   for number in 3 4 5 6 7; do
     open_proxy reply "$number"

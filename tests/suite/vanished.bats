@@ -90,7 +90,7 @@ counts() {
   zk "$ONE" deny "$LOCK" rwcda
 }
 
-@test "without DELETE on the lock's znode it goes with the session, which is told" {
+@test "without DELETE on the lock's znode the own znode goes with the session, and a message says so" {
   short "$LOCK"
   zk "$ONE" deny "$LOCK" rwca
   run -0 zkflock "$LOCK" echo ran
