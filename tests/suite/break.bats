@@ -2,7 +2,7 @@
 
 load helper
 
-# Without a terminal, whoever runs the tests; 124 if it does not end.
+# Runs it without a terminal, even if the tests have one; 124 if it does not end.
 step_in() { timeout 40 setsid -w zkflock "$@"; }
 
 # patient LOCK FILE ARG...: holds the lock with those options until it is asked, then cleans up and
@@ -16,7 +16,7 @@ patient() {
   eventually test -s "$file.held"
 }
 
-# foreign NODE: an ephemeral znode that is nobody's zkflock, until the fifo "stay" is closed, which
+# foreign NODE: an ephemeral znode of another client, until the fifo "stay" is closed, which
 # is descriptor 5.
 foreign() {
   mkfifo stay
@@ -44,7 +44,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   ends_with 0 "$waiter"
   assert_exist ran
   refute contains log "vanished"
-  # It is said once what happens, and who asked.
+  # One message says what happens, and who asked.
   assert_equal "$(grep -c "is sent SIGTERM: $LOCK is asked for by .* zkflock --revoke $LOCK" a.log)" 1
 }
 
@@ -59,7 +59,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   eventually in_state "$(cat held)" T
   run -0 step_in --revoke --yes "$LOCK"
   ends_with 9 "$holder"
-  # What the command has started is the command's business.
+  # zkflock leaves what the command has started to the command.
   touch end
   assert_not_exist child.asked
 }
@@ -69,7 +69,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
     until [ -e end ]; do sleep 0.05; done'
   holder=$!
   eventually test -e held
-  # What -E is for commands is not for this.
+  # -E of a config file is for commands only.
   mkdir -p xdg/zkflock
   printf '%s\n' "[zkflock]" "conflict-exit-code = 0" >xdg/zkflock/config
   run -1 step_in --revoke --yes -w 0.5 "$LOCK"
@@ -185,7 +185,7 @@ EOF
     # shellcheck disable=SC2086 # options
     patient "$LOCK" a --lease 12 $style
     node=$(only_node "$LOCK")
-    # By the time it goes on a proof is due, and sent before it hears of the request.
+    # When zkflock goes on, a proof is due; it sends that before it hears of the request.
     kill -STOP "$holder"
     zk "$ONE" set "$LOCK/$node" __REVOKE__
     sleep 2.1
@@ -304,7 +304,7 @@ EOF
   run -0 zkflock --list "$LOCK"
   assert_line --index 1 "free, permits 0/2, lease 4 s"
   run -0 zkflock -n --permits 2 "$LOCK" true
-  # With the second one there are as many as permits.
+  # With the second one, as many have vanished as there are permits.
   patient "$LOCK" b --permits 2
   run -0 step_in --break --yes "$LOCK"
   assert_line --index 1 "zkflock: the next one starts in up to 4 s; by then that command is killed, unless its --on-lost lets it go on"

@@ -1,4 +1,4 @@
-# --list: contenders of other clients, and of nobody.
+# --list: contenders of other clients, and znodes that belong to no session.
 
 load helper
 load list

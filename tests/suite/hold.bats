@@ -115,11 +115,11 @@ nothing"
       told "" >c
       back -z "$2$1" /b
       told "" >c.later
-      # All but what is told of b.
+      # All messages but the one about b.
       diff c c.later | grep -vE "_(HELD|EXPORTED)=" | grep "^[<>]"
       back -z "$2" "$1/c"
       told "" | diff a -
-      # A command has a life of its own.
+      # The environment of a command is its own.
       zkflock sh -c "env | grep EXPORTED" 2>/dev/null
       zkflock -z "$2" "$1/d" sh -c "env | grep EXPORTED; told=\$ZKFLOCK_TOKEN
         eval \"\$(zkflock --hold --for \$\$ --export \$0/e)\"; eval \"\$(zkflock --unlock --export \$0/e)\"
@@ -285,7 +285,7 @@ EOF
 }
 
 @test "--unlock while a zkflock inside uses the lock: a message, and the lock is released when that one ends" {
-  # From inside it, too, where waiting would be waiting for itself.
+  # From inside the hold, too, where --unlock would wait for itself.
   run -0 timeout 20 bash -c 'eval "$(zkflock --hold --for $$ --export "$1")"
     zkflock "$1" sh -c "zkflock -u \"\$1\"; touch told; until [ -e end ]; do sleep 0.05; done" sh "$1" &
     until [ -e told ]; do sleep 0.05; done
@@ -422,7 +422,7 @@ EOF
   run -64 bash -c 'zkflock --hold "$1"; zkflock "$1" touch ran' bash "$LOCK"
   assert_output --regexp "^zkflock: $LOCK is held for process [0-9]+, which this one is part of, and would be waited for in vain; "
   assert_not_exist ran
-  # What it is told to do helps.
+  # The advice in the message works.
   advice=$(sed -n 's/.*take its environment there, \(eval ".*"\), to use.*/\1/p' <<<"$output")
   run -0 bash -c "${advice/LOCK/$LOCK}"' || exit; zkflock "$1" touch ran' bash "$LOCK"
   assert_exist ran
@@ -435,7 +435,7 @@ EOF
     zkflock --permits 2 "$1/p" touch ran' bash "$LOCK"
   assert_output --regexp "^zkflock: $LOCK/p is held for process [0-9]+, which this one is part of, and "
   assert_not_exist ran
-  # The other one is somebody else's, and comes free.
+  # Somebody else holds the other lock and releases it.
   background --permits 2 "$LOCK/q" sh -c 'touch taken; until [ -e end ]; do sleep 0.05; done'
   eventually test -e taken
   run -0 timeout 20 bash -c 'zkflock --hold --permits 2 "$1/q"; zkflock -v --permits 2 "$1/q" echo got it 2>log &
@@ -446,7 +446,7 @@ EOF
 @test "--hold: the caller does not wait for the keeper in the background" {
   run -0 timeout 10 bash -c 'x=$(zkflock --hold --for $$ "$1" 2>&1); echo "($x)"; zkflock -u "$1"' bash "$LOCK"
   assert_output "()"
-  # Nor does it keep a descriptor of the caller's, be it open for something else.
+  # It keeps no other descriptor of the caller's, either.
   zkflock --hold --for $$ "$LOCK" 7>kept
   run -0 ls -l "/proc/$(keeper_of_hold)/fd"
   refute_output --partial kept

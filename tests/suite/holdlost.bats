@@ -1,4 +1,4 @@
-# --hold: what is ended when the lock is lost, or what holds it.
+# --hold: what zkflock ends when the lock or the keeper is lost.
 
 load helper
 load hold
@@ -70,7 +70,7 @@ EOF
 @test "--hold: a process with the pid of a script that has ended is left alone" {
   cat >caller <<'EOF'
 zkflock --hold --lease 6 "$1" 2>log
-# None forks any more, which would take the number that is to come.
+# None of them forks any more: that would take the pid that the test waits for.
 (trap '' TERM; echo $BASHPID >stubborn; exec sleep 1000) &
 echo $$ >caller.pid
 exec sleep 1000
@@ -202,7 +202,7 @@ EOF
   background -v --hold --for "$for" "$LOCK" 2>log
   front=$!
   eventually contains log "waiting for"
-  # Nothing is told before the guard watches the script.
+  # The script is told only after the guard watches it.
   keeper=$(children "$front" zkflock)
   guard=$(children "$keeper" lock-guard)
   kill -STOP "$guard"

@@ -2,7 +2,7 @@
 
 load helper
 
-# A hook that writes down what it is told and what it finds.
+# A hook that writes down its event and its environment.
 teller() {
   cat >teller <<'EOS'
 #!/bin/sh
@@ -11,7 +11,7 @@ EOS
   chmod +x teller
 }
 
-# events: those that teller was told, in one line.
+# events: prints the events that teller got, in one line.
 events() { cut -d: -f2 told | paste -sd' '; }
 
 @test "a free lock: acquired and released, in this order, with node and token" {
@@ -40,7 +40,7 @@ events() { cut -d: -f2 told | paste -sd' '; }
 @test "a lock that is waited for: waiting first, without node and token, once" {
   teller
   hold "$LOCK" release
-  # What a zkflock around this one has set is not this lock's.
+  # Variables that a zkflock around this one has set do not belong to this lock.
   ZKFLOCK_NODE=/another ZKFLOCK_TOKEN=1 wait_in_line log --hook ./teller "$LOCK" \
     sh -c 'echo "$ZKFLOCK_LOCK:$ZKFLOCK_NODE:$ZKFLOCK_TOKEN"' >out
   eventually test -s told
@@ -86,7 +86,7 @@ statuses() {
 echo "$1 ${ZKFLOCK_STATUS-none}" >>status.told
 EOS
   chmod +x status.teller
-  # What a zkflock around this one has set is not this run's.
+  # Variables that a zkflock around this one has set do not belong to this run.
   ZKFLOCK_STATUS=99 zkflock --hook ./status.teller "$LOCK" "$@" 2>log || true
   paste -sd' ' status.told
 }
@@ -217,7 +217,7 @@ EOS
   cat >lists <<'EOS'
 #!/bin/sh
 cat
-# One of them is its own.
+# One of them is the shell's own.
 ls /proc/self/fd | paste -sd' ' >>fds
 readlink /proc/self/fd/0 >>fds
 echo to stdout

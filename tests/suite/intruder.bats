@@ -1,4 +1,4 @@
-# Another user of the machine, who may connect to the sockets of zkflock and make some of his own.
+# Another user of the machine, who can connect to zkflock's sockets and make sockets of his own.
 
 load helper
 load hold
@@ -82,7 +82,7 @@ with open("filled", "w") as file:
     print(len(crowd), file=file)
 time.sleep(60)' "$(cat held)"
   eventually test -s filled
-  # Everybody who finds a place stands behind so many of his.
+  # Each connection that finds a place stands behind that many of the intruder's.
   assert [ "$(cat filled)" -le 100 ]
   # While it waits for a place it hears no TERM.
   ZKFLOCK_HELD=$(cat held) run -69 timeout -s KILL 20 zkflock --connect-timeout 0.5 "$LOCK" touch ran
@@ -153,7 +153,7 @@ EOF
   assert_line free
 }
 
-# Says what a zkflock of another build could say, and shows the first word of the answer.
+# Sends what a zkflock of another build could send, and prints the first word of the answer.
 speak() { # speak NAME TEXT [COMMAND]...: by COMMAND
   local name=$1 text=$2
   shift 2
@@ -173,7 +173,7 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
   run -0 speak "$ZKFLOCK_HELD" "${unlock%x}" unshare -pf --mount-proc
   assert_output unknown
   unset ZKFLOCK_HELD ZKFLOCK_NODE
-  # One from which it is not to be seen.
+  # A pid namespace whose processes the outer zkflock cannot see.
   cat >inside <<'EOF'
 sleep 1000 &
 eval "$(zkflock --hold --export --for $! "$1/b")"
@@ -225,7 +225,7 @@ EOF
   unshare -Urpf --mount-proc bash world "$LOCK" >out 3>&- 4>&- &
   world=$!
   eventually test -e ready
-  # It has been heard by now, as everybody after it.
+  # By now zkflock has read its request, and all later ones.
   run -0 speak "$(cat held)" "enter 0 0
 $LOCK
 $ZKFLOCK_SERVERS"

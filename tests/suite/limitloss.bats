@@ -18,7 +18,7 @@ teardown() {
 }
 
 @test "max-runtime: --on-lost warn: what goes on without its lock is ended at the limit" {
-  # The lease is over by then, and yet there is a grace.
+  # The lease is over by then; there is a grace all the same.
   background --max-runtime 8 --lease 4 --session-timeout 2 --kill-after 1 --on-lost warn "$LOCK" \
     sh -c 'trap "sleep 0.3; touch tidied; exit" TERM; echo $$ >pid; while :; do sleep 0.05; done' 2>log
   keeper=$!
@@ -82,7 +82,7 @@ teardown() {
   runs asked -v --max-runtime 3 --lease 60 --kill-after 20 --hook ./teller "$LOCK" \
     sh -c 'trap "touch asked" TERM; until [ -e go ]; do sleep 0.05; done'
   lose
-  # It is heard of before the command ends.
+  # The message comes before the command ends.
   eventually has_watches 0
   eventually past $(($(now) + 500))
   touch go

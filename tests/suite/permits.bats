@@ -105,7 +105,7 @@ EOF
   eventually waiting_is_watched
   touch a.go
   eventually lines started 3
-  # One has its permit and the next one its turn; those behind that have not been woken.
+  # One has its permit and the next one its turn; the waiters behind were not woken.
   eventually waiting_is_watched
   for i in 4 5; do BY=$i LOCK=$LOCK/locks refute asked_for WATCH 2; done
   touch b.go 1.go 2.go 3.go 4.go 5.go
@@ -129,13 +129,13 @@ waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
   refuses 64 "$sentence" --permits 2 "$LOCK/leases/x" touch ran
   refuses 64 "$sentence" --with "$LOCK/leases/x" "$LOCK" touch ran
   refuses 64 "$sentence" --hold --for $$ "$LOCK/leases/x"
-  # What others have made there can be looked at and taken away.
+  # Locks that others have made there can be listed and removed.
   zk "$ONE" create "$LOCK/leases/x" $'zkflock/1 base=0 lease=15000ms\n'
   run -0 zkflock --list --names "$LOCK/leases/x"
   assert_output "$LOCK/leases/x"
   run -1 zkflock --break --yes "$LOCK/leases/x"
   zkflock --remove "$LOCK/leases/x"
-  # At the root there is nothing above that could be one.
+  # At the root there is no lock above that could be a semaphore.
   for lock in /leases /leases/x; do
     run -0 zkflock "$lock" true
     zkflock --remove "$lock"
@@ -182,12 +182,12 @@ waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
       refuses 64 "$LOCK/$part is a part of the semaphore $LOCK; give that one as LOCK" $what "$LOCK/$part"
     done
   done
-  # What is left of one that was not made to its end is shown no more.
+  # The rest of a semaphore that was not made completely is no longer shown.
   zk "$ONE" delete "$LOCK/leases"
   run -0 zkflock --list "$LOCK"
   assert_output "$LOCK
 free, and never used as a lock"
-  # Where there is no semaphore, that is a lock like others.
+  # Without a semaphore, that name is a lock like any other.
   zkflock "$LOCK.none/locks" true
   for name in "$LOCK.none/" "$LOCK.none/locks"; do
     run -0 zkflock --list --names "$name"
@@ -277,7 +277,7 @@ free, and never used as a lock"
   assert_line ran
 }
 
-# One use as a lock and one as a semaphore at the same time, both the first.
+# Uses a path as a lock and as a semaphore at the same time, both for the first time.
 both_kinds() {
   zkflock -q "$1" flock -n -E 99 "judge.$2" sleep 0.02 &
   local lock=$! pid status
@@ -307,7 +307,7 @@ both_kinds() {
   assert_line ran
   run -0 zkflock -v --permits 2 "$LOCK" echo ran
   refute_output --partial vanished
-  # One that is refused has not vanished.
+  # A contender that was refused has not vanished.
   run -78 zkflock "$LOCK" touch ran
   run -0 zkflock -v --permits 2 "$LOCK" echo ran
   refute_output --partial vanished
@@ -328,7 +328,7 @@ both_kinds() {
     # The two znodes of the semaphore stay.
     stood_in "$LOCK/$name" 2
   done
-  # More departures are counted out than there were, and nobody makes up for that.
+  # Counts out more departures than there were; no later count makes up for that.
   for _ in 1 2 3; do zk "$ONE" set "$LOCK/wrong" ""; done
   for name in used wrong; do
     background -v --permits 2 "$LOCK/$name" touch "ran.$name" 2>"log.$name"

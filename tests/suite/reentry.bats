@@ -2,7 +2,7 @@
 
 load helper
 
-# With a place in the queue of its own, an inner one would wait for the outer one for ever.
+# If the inner zkflock queued, it would wait for the outer one for ever.
 inside() { timeout 20 zkflock "$@"; }
 
 @test "re-entry: at once, at any depth, through shells and make" {
@@ -144,7 +144,7 @@ EOF
   assert_output --partial "holding"
   run -0 inside "$LOCK.a" zkflock "$LOCK.b" sh -c 'echo "$ZKFLOCK_LOCK"'
   assert_output "$LOCK.b"
-  # Around them both is used.
+  # A lock that is held around both is used by both.
   run -0 inside "$LOCK.a" zkflock "$LOCK.b" zkflock --with "$LOCK.a" "$LOCK.b" echo ran
   assert_output ran
 }
@@ -177,7 +177,7 @@ EOF
   ZKFLOCK_HELD=$(cat held) run -69 timeout 20 zkflock --connect-timeout 0.5 "$LOCK" touch ran
   kill -CONT "$holder"
   assert_output "zkflock: the zkflock around this one does not answer, and may hold $LOCK; $LOCK was not taken"
-  # As long as there is time it is waited for.
+  # zkflock waits for it as long as there is time.
   kill -STOP "$holder"
   ZKFLOCK_HELD=$(cat held) background "$LOCK" touch inside
   inner=$!
@@ -306,7 +306,7 @@ EOF
   ends_with 0 "$outer"
 }
 
-# A holder whose way to the server is cut when its command ends, so that giving back takes its time.
+# A holder whose way to the server is cut when its command ends, so that its release takes a while.
 holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   local script=$1
   shift
@@ -360,7 +360,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; touch ready; exec sleep 1000' 2>log
   holder=$!
   eventually test -e ready
-  # As a build server does that takes its client's environment on.
+  # As a build server does that uses its client's environment.
   ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'trap "" TERM; echo $$ >in; while :; do sleep 0.05; done'
   eventually test -s in
   lose
@@ -376,7 +376,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   guard=$(children "$(cat inner)" lock-guard)
   kill -STOP "$guard"
   kill -KILL "$(cat inner)"
-  # It is for its guard to end the command, which does not get to it.
+  # Its own guard would have to end the command, and does not get to it.
   run -1 zkflock -w 1 "$LOCK" touch ran
   refute gone "$(cat in)"
   kill -CONT "$guard"

@@ -1,4 +1,4 @@
-# --remove: what is beside the lock, and what changes while zkflock waits to remove it.
+# --remove: znodes beside the lock, and changes while zkflock waits to remove it.
 
 load helper
 load vanishing
@@ -32,7 +32,7 @@ load remove
 
 @test "--remove -w: a contender at the path of a semaphore that has left is no longer a user" {
   zkflock --permits 1 "$LOCK" true
-  # That one has the turn to take a permit, and none.
+  # That one has the turn to take a permit, but no permit.
   zk "$ONE" contend "$LOCK/locks" lock- 1 < <(until [ -e release ]; do sleep 0.05; done) >made 3>&- 4>&- &
   turn=$!
   eventually contains made made

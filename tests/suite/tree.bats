@@ -1,4 +1,4 @@
-# --tree: what the command leaves behind is under the lock too.
+# --tree: processes that the command leaves behind are under the lock, too.
 
 load helper
 

@@ -1,9 +1,9 @@
-# Holders that vanish without giving the lock back, and locks that others have made.
+# Holders that vanish without a release, and locks that others have made.
 
 load helper
 load vanishing
 
-# counts CREATED DEPARTED COUNTED: what the lock's Stat has to say.
+# counts CREATED DEPARTED COUNTED: fail unless the lock's Stat says so.
 counts() {
   run -0 zk "$ONE" stat "$LOCK"
   assert_output --regexp "^$3 $((2 * $1 - ($1 - $2))) $(($1 - $2)) 0 "
@@ -84,7 +84,7 @@ counts() {
   run -0 zkflock "$LOCK" echo ran
   assert_line ran
   assert_line --partial "warning: not permitted to write to $LOCK, so departures are not counted"
-  # The next one waits for it, as told.
+  # The next one waits for it, as the warning says.
   run -0 zkflock -v "$LOCK" echo ran
   assert_line --partial "a contender vanished"
   zk "$ONE" deny "$LOCK" rwcda

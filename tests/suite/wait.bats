@@ -1,4 +1,4 @@
-# What is told while the lock is waited for.
+# The messages while zkflock waits for the lock.
 
 load helper
 
@@ -60,7 +60,7 @@ on_terminal() { # on_terminal WORDS...: what a person types who waits, on a term
   wait "$holder"
 }
 
-# holder_vanishes LEASE: as if its session had expired; its pid in $holder.
+# holder_vanishes LEASE: a holder whose znode goes as if its session had expired; its pid in $holder.
 holder_vanishes() {
   zkflock --lease "$1" "$LOCK" true
   background "$LOCK" sh -c 'touch held; exec sleep 100'
@@ -69,7 +69,7 @@ holder_vanishes() {
   lose
 }
 
-# ci_settles: somebody waits for a holder that vanished; pid in $waiter.
+# ci_settles: a contender waits for a vanished holder; pid in $waiter.
 ci_settles() {
   holder_vanishes 60s
   LOGNAME=ci background "$LOCK" true
@@ -196,7 +196,7 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   eventually past $((began + 4500))
   let_pass
   ends_with 1 "$waiter"
-  # Another 4 s would end in the limit on everything.
+  # Another 4 s would reach --deadline.
   assert contains log " is still busy after 4 s: "
   assert_not_exist ran
   touch release
@@ -207,7 +207,7 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
 @test "-w of a permit: while none is free, zkflock waits no longer than that for the one that has the turn" {
   hold "$LOCK" release --permits 1
   wait_in_line log --permits 1 "$LOCK" true
-  # The limit on everything comes before what is allowed to those who have just got a permit.
+  # --deadline comes before the extra time of a waiter that has just got a permit.
   run -5 zkflock -E 5 -w 1 --deadline 1.95 --permits 1 "$LOCK" touch ran
   assert_output --partial " is still busy after 1 s: 2 ahead"
   assert_not_exist ran
