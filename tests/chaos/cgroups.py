@@ -17,7 +17,7 @@ def mount_of(kind: str, option: str = "") -> Optional[str]:
 
 
 def remove(group: str) -> None:
-    """All that are named so or begin so.  Their processes are dead; the kernel may need a moment."""
+    """Removes the cgroups with this name or prefix.  Their processes are dead; the kernel may need a moment."""
     mounts = filter(None, [mount_of("cgroup2"), mount_of("cgroup", "cpu")])
     found = [path for mount in mounts for path in glob.glob(f"{mount}/{group}*")]
 

@@ -21,8 +21,8 @@ from world import DEFAULT_LEASE, EXPIRY, now
 # Seconds from when servers were seen to differ to what that may explain, and back: several turns.
 PARTED = 90.0
 
-# Locks and their kinds.  Those of a row are struck by one scenario at a time; what is in no row
-# sees faults of the ensemble only.
+# Locks and their kinds.  One scenario at a time strikes the locks of a row; a lock in no row sees
+# only faults of the ensemble.
 KINDS_OF_LOCKS = {
     "1": FAIR, "2": FAIR, "3": FAIR, "4": FAIR, "5": STYLES, "6": SHARED, "7": UNFAIR,
     "8": SEMAPHORE, "9": PAIR, "10": PAIR, "11": NESTED, "12": MIXED}
@@ -88,14 +88,15 @@ class Book:
             self.parted.append((lock, now()))
 
     def is_parted(self, lock: Lock, at: float) -> bool:
-        """Whether servers differed there at about that time: a turn takes this long to come."""
+        """Returns true if servers differed there at about that time, give or take PARTED."""
         with self.guard:
             return any(one in lock.linked() and abs(at - seen) < PARTED
                        for one, seen in self.parted)
 
     @contextlib.contextmanager
     def disturbance(self) -> Iterator[None]:
-        """While the body runs, and until its sessions may have expired, anybody may lose a lock."""
+        """Marks a time in which any contender may lose a lock: while the body runs, and until sessions that
+        it cut off may have expired."""
         span = [now(), float("inf")]
         with self.guard:
             self.disturbances.append(span)

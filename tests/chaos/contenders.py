@@ -11,7 +11,7 @@ from makings import EXIT_CONFIG, draw_lease
 from runs import Operation, Run
 from world import now
 
-# Longer than any wait that the bounds allow; who waits longer is stuck.
+# Longer than any wait that the bounds allow; a contender that waits longer is stuck.
 PATIENCE = 180.0
 
 
@@ -57,7 +57,7 @@ class Contender:
             with self.cluster.book.guard:
                 self.cluster.book.margins.append(margin)
         if status in (0, EXIT_CONFIG):
-            # Kept in one file, for whoever overlapped with a holder that noticed nothing.
+            # Kept in one file, to look up an overlap with a holder that noticed nothing.
             self.lock.note(f"{run.who}:\n{messages}")
             os.remove(run.errors)
         if status == EXIT_CONFIG:

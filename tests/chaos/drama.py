@@ -22,7 +22,7 @@ from runs import Operation, Run
 from stage import AT_ONCE, EXIT_LOST, FAREWELL, Stage
 from world import EXPIRY, SLACK, now, until
 
-# The seconds that a command runs which is to be struck.
+# How long a command runs that a fault is to strike, in seconds.
 UNTIL_STRUCK = 60.0
 KILLED, TERMINATED = 128 + signal.SIGKILL, 128 + signal.SIGTERM
 
@@ -103,7 +103,7 @@ class Actor(threading.Thread):
         return at
 
     def suffers(self, run: Run, at: float) -> None:
-        """No proof of life is sent after that time: the command is dead one lease later."""
+        """Says that no proof is sent after that time: the command is dead one lease later."""
         time.sleep(0.3)  # a command that was about to start has started then
         if run.begun() and run.empty_at is None:
             self.stage.dead_in_lease(run, at)
@@ -138,7 +138,7 @@ def kill_keeper(actor: Actor, run: Run) -> None:
 
 
 def delete_node(actor: Actor, run: Run) -> None:
-    """Only a holder has told the name of its znode."""
+    """Only a holder has printed the name of its znode."""
     if run.begun() and not run.ended():
         actor.stage.zookeeper.delete(run.node())
         actor.suffers(run, actor.struck())
@@ -164,7 +164,7 @@ def draw_part(rng: random.Random, lock: Lock, manner: Manner, fated: float = 0.5
               latest: float = 6.0) -> Part:
     """fated: the probability that a fault strikes it; latest: seconds until it comes."""
     manner = careless(manner) if rng.random() < 0.1 else manner
-    # Where departures cannot be counted, every holder waits a lease for the one before.
+    # If departures cannot be counted, every holder waits a lease for the one before.
     slow = not all(one.making.writable for one in lock.linked())
     part = Part(lock, manner, draw_lease(rng), start=rng.uniform(0, latest),
                 hold=rng.uniform(0.05, 2), rounds=1 if slow else rng.choice([1, 2, 5]))

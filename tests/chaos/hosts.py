@@ -44,7 +44,7 @@ class Host:
 
     @contextlib.contextmanager
     def starved(self, percent: float, hogs: int) -> Iterator[None]:
-        """What runs there shares that part of one processor, with so many busy loops."""
+        """Lets all processes there share that part of one processor, with that many busy loops."""
         parent = mount_of("cgroup", "cpu")
         if parent:
             cgroup, quota = f"{parent}/{self.group}-{self.name}", "cpu.cfs_quota_us"

@@ -1,4 +1,4 @@
-"""A file system that takes requests and never answers: who opens a file there cannot be killed."""
+"""A file system that takes requests and never answers: a process that opens a file there cannot be killed."""
 import os
 import struct
 import threading
@@ -36,6 +36,6 @@ class HungFileSystem:
             pass  # unmounted
 
     def let_go(self) -> None:
-        """All requests fail, and who hung goes on."""
+        """Lets all requests fail, so that the processes that hung go on."""
         unmount(self.directory, MNT_FORCE | MNT_DETACH)
         os.close(self.fd)

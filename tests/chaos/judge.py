@@ -44,7 +44,7 @@ def overlaps(lock: Lock, book: Book, verdict: Verdict) -> None:
 
 
 def risks(lock: Lock, book: Book) -> None:
-    """M: with --lock-delay 0 a command may run beside one whose contender vanished, only there."""
+    """M: a command may run beside one whose contender vanished only with --lock-delay 0."""
     for line in lock.risked():
         at = time_of(line)
         since = at - EXPIRY - LONGEST_LEASE - SLACK
@@ -74,7 +74,7 @@ def tokens(lock: Lock, book: Book) -> None:
 
 
 def audit(turns: Iterable[Turn], final: int) -> tuple[int, int]:
-    """How many updates are lost, and how many came from nowhere.
+    """Returns how many updates are lost, and how many came from nowhere.
 
     What was written is known from the line after it.  A payload that was killed between its write
     and that line leaves two values possible; the next reading settles which.
@@ -109,8 +109,8 @@ def counts(lock: Lock, book: Book, verdict: Verdict) -> None:
 
 
 def gap_bound(lock: Lock, cluster: Cluster, since: float, to: float) -> float:
-    """How long nobody may start: each fault costs an expiry and a lease, one of the ensemble
-    lasts as long as it lasts, and may cost every contender its session."""
+    """Returns how long the lock may have no new holder: each fault costs an expiry and a lease; one of the
+    ensemble costs its whole duration, and perhaps every contender's session."""
     book = cluster.book
     vanished = EXPIRY + cluster.waits(lock)
     hits = sum(1 for hit, at in book.struck if hit in lock.linked() and since - vanished < at < to)
@@ -143,7 +143,7 @@ def gaps(lock: Lock, cluster: Cluster, verdict: Verdict) -> None:
 
 
 def idle_permits(lock: Lock, cluster: Cluster) -> None:
-    """L: a holder that vanished costs those who come one lease, not each of them one."""
+    """L: a vanished holder costs all later contenders one lease together, not one each."""
     book = cluster.book
     lease = cluster.waits(lock)
     waits = 0
@@ -153,7 +153,7 @@ def idle_permits(lock: Lock, cluster: Cluster) -> None:
                       if lock.gone_by(before) > since + SLACK)
         if running >= PERMITS or turn.begin - since < 0.9 * lease:
             continue
-        # What a fault of the ensemble costs is not counted, as it may cost everybody's session.
+        # Faults of the ensemble do not count here, as they may cost everybody's session.
         if not book.disturbed(since - 2 * (EXPIRY + lease), turn.begin):
             waits += 1
     hits = sum(1 for hit, _ in book.struck if hit is lock)
@@ -195,8 +195,8 @@ def fault_of(op: Operation, cluster: Cluster) -> str:
 
 
 def statuses(operations: list[Operation], cluster: Cluster) -> dict[str, int]:
-    """E: what contenders were told is what happened; a run that no fault strikes succeeds, or is
-    refused where zkflock has to refuse it."""
+    """E: exit statuses and messages agree with what happened; a run that no fault strikes succeeds, or is
+    refused if zkflock has to refuse it."""
     for op in operations:
         invariant, fault = "E", ""
         if op.status is None:
@@ -211,7 +211,7 @@ def statuses(operations: list[Operation], cluster: Cluster) -> dict[str, int]:
 
 
 def processes_left() -> list[str]:
-    """In this run's own process namespace, so that they are all ours."""
+    """Lists the processes in this run's own pid namespace, so that they are all ours."""
     left = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():

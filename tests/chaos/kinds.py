@@ -1,4 +1,4 @@
-"""The kinds of locks: what those who want one ask zkflock for, and what the payload has to see."""
+"""The kinds of locks: what contenders ask zkflock for, and what the payload has to see."""
 from __future__ import annotations
 
 import dataclasses
@@ -22,7 +22,7 @@ until grep -q "^begin $who " "$log" || [ $((tries += 1)) -gt 600 ]; do sleep 0.0
 
 @dataclasses.dataclass(frozen=True)
 class Manner:
-    """How one of them takes the lock; the name is for the report."""
+    """How a contender takes the lock; the name is for the report."""
     name: str
     options: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()  # of the payload
@@ -79,7 +79,7 @@ def shared(_lock: Lock, rng: random.Random, _crowd: bool) -> Manner:
 
 
 def unfair(_lock: Lock, rng: random.Random, crowd: bool) -> Manner:
-    """Few fair ones: while one of them queues, no unfair one gets in, and that is no fault."""
+    """Has few fair contenders: while one of them queues, no unfair one gets in, which is no fault."""
     return BARGING if rng.random() < (0.8 if crowd else 0.6) else PLAIN
 
 

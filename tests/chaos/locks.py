@@ -28,7 +28,7 @@ class Turn:
 
     @property
     def beside(self) -> bool:
-        """Whether this lock was the other one of two; the token is that of the first."""
+        """True if this lock was the second one of two; the token is that of the first."""
         return self.token == 0
 
 
@@ -73,7 +73,7 @@ class Lock:
         return [self, self.partner] if self.partner and manner.both else [self]
 
     def linked(self) -> list["Lock"]:
-        """Those whose holders keep each other waiting, itself the first."""
+        """The locks whose holders keep each other waiting, this one first."""
         return [self, self.partner] if self.partner else [self]
 
     def refresh(self) -> None:
@@ -106,7 +106,7 @@ class Lock:
         return self.by_who.get(who)
 
     def gone_by(self, turn: Turn) -> float:
-        """Of one that was killed unseen, what is known is that it would have ended by itself."""
+        """If it was killed unseen, only the time is known at which it would have ended by itself."""
         return turn.end or self.emptied.get(turn.who) or turn.begin + turn.hold
 
     def seen(self, what: str) -> list[str]:

@@ -53,7 +53,7 @@ class Network:
                 self.rule("-D", machine, *rule)
 
     def cut(self, machine: str, chains: tuple[str, ...] = ("INPUT", "OUTPUT")):
-        """Nothing passes to (INPUT), from (OUTPUT) the machine, without a word."""
+        """Silently drops everything to (INPUT) or from (OUTPUT) the machine."""
         flags = {"INPUT": "-i", "OUTPUT": "-o"}
         return self.rules(machine, *((chain, flags[chain], "eth0", "-j", "DROP")
                                      for chain in chains))

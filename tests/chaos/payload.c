@@ -177,7 +177,7 @@ static void start_daemon(const struct followers *followers)
     _exit(0);
 }
 
-/* A process of a chain is gone before it can be looked up and killed; its child is there. */
+/* A process of a chain has gone before it can be looked up and killed, but its child is there. */
 static void start_chain(const struct followers *followers)
 {
     if (fork() != 0)

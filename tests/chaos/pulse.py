@@ -1,4 +1,4 @@
-"""For how long the ensemble committed nothing, as seen from outside; the crowd writes all the time."""
+"""Measures from outside for how long the ensemble committed nothing; the crowd writes all the time."""
 import threading
 
 from servers import NAMES, Servers
@@ -12,7 +12,7 @@ PROOF = 1.0
 
 
 def standstill(commits: list[float], begin: float, end: float) -> float:
-    """The longest time from begin to end without commits, be it with a few in between."""
+    """Returns the longest time between begin and end without commits, or with only a few."""
     spells: list[list[float]] = []
     for at in commits:
         if spells and at - spells[-1][1] <= PAUSE:

@@ -1,4 +1,4 @@
-"""What the judge sees of locks without a lease that is kept: that it can see at all."""
+"""Shows that the judge can see overlaps: of locks whose lease is not kept, and of etcdctl."""
 import os
 import shutil
 import subprocess

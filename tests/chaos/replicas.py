@@ -1,8 +1,8 @@
-"""Whether the servers show the same.
+"""Checks whether all servers show the same znodes.
 
 A server that joins twice in a row may lose what was committed in between, for good, and goes on
-serving (ZOOKEEPER-4785, ZOOKEEPER-5010).  No client can bring that about, nor mend it: who knows no
-other server waits for a znode that only that one has, and so do all behind.
+serving (ZOOKEEPER-4785, ZOOKEEPER-5010).  No client can cause or repair that: a contender that knows no
+other server waits for a znode that only that one has, and so do all behind it.
 """
 import threading
 from typing import Callable
@@ -15,7 +15,7 @@ INTERVAL = 5.0  # seconds between looks
 
 
 def parted(views: list[tuple[str, dict[str, list[str]]]]) -> set[str]:
-    """The paths where servers differ for good.
+    """Returns the paths where servers differ for good.
 
     views: what each server shows, one after the other, and behind all that was committed before: a
     child that one shows before and after another one does not.  A name comes once, save --unfair's.

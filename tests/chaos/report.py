@@ -1,4 +1,4 @@
-"""What a campaign has to say at its end."""
+"""The report at the end of a campaign."""
 import statistics
 from collections import Counter
 
@@ -11,7 +11,7 @@ from stage import SCENARIOS
 
 SHOWN = 10
 
-# Parts of the list of faults that are not injected, and why.
+# Faults of the list that are not injected, and why.
 NOT_INJECTED = [
     (24, "the machine's wall clock is not set, as it is everybody's and no namespace has one of "
          "its own; the clock that zkflock sees is"),
@@ -74,7 +74,7 @@ def spans(cluster: Cluster) -> None:
 
 
 def list_violations(cluster: Cluster) -> None:
-    """In order; of many of a kind the first ones, which have to do with the cause."""
+    """In order; of many of a kind only the first ones, which show the cause."""
     print("\nviolations, and after how many seconds")
     violations = sorted(cluster.book.violations, key=lambda violation: violation.at)
     for invariant in sorted({violation.invariant for violation in violations}):

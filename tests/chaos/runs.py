@@ -69,7 +69,7 @@ class Run:
     # ---- the payload's tree ----
 
     def start_watch(self, tools: Tools) -> str:
-        """Everything in the tree holds one end of a fifo: it hangs up when the last is gone."""
+        """Every process of the tree holds one end of a fifo, which hangs up when the last one has gone."""
         path = f"{tools.directory}/{self.who}.alive"
         os.mkfifo(path)
         os.chmod(path, 0o666)
@@ -131,11 +131,11 @@ class Run:
         return turn is not None and turn.end is not None
 
     def may_be_cut_short(self) -> bool:
-        """Its command had ended well; what that left behind, the payload in it, got the signal."""
+        """True if its command had ended well and the signal went to the payload that it left behind."""
         return self.manner.behind and self.told_to_end
 
     def node(self) -> str:
-        """Its znode, as -v tells."""
+        """Its znode, from the messages of -v."""
         found = re.search(r"^zkflock\[.*\]: holding it as (\S+), waited", self.messages(), re.M)
         assert found, f"no znode named in: {self.messages()}"
         return found[1]
@@ -144,7 +144,7 @@ class Run:
         return read(self.errors)
 
     def status(self, seconds: float) -> Optional[int]:
-        """As a shell has it; None if it does not end in time."""
+        """The exit status as a shell has it; None if the run does not end in time."""
         try:
             status = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -156,7 +156,7 @@ class Run:
         self.lock.waiting.pop(self.who, None)
 
     def destroy(self) -> None:
-        """Leaves nothing of it, nor of anything else on its machine."""
+        """Kills all of it, and everything else on its machine."""
         self.host.power_off()
         self.process.wait()
         self.over()

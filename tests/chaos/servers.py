@@ -45,7 +45,7 @@ class Servers:
             return ""
 
     def told(self, name: str, key: str) -> str:
-        """What it says of itself under this key; nothing if it does not serve."""
+        """The value that it reports for this key; empty if it does not serve."""
         for line in self.ask(name, "srvr").splitlines():
             if line.startswith(f"{key}: "):
                 return line[len(key) + 2:]

@@ -12,7 +12,7 @@ from runs import Run
 from world import EXPIRY, SLACK, now, until
 
 EXIT_OSERR, EXIT_INTERNAL, EXIT_LOST, EXIT_UNREACHABLE = 71, 70, 75, 69
-# A tree that is to die "at once": noticed, listed, killed.
+# How long it may take to kill a tree "at once": notice, list, kill.
 AT_ONCE = 1.0
 # From the death of the tree to zkflock's own end: it may still try to reach the ensemble.
 FAREWELL = 15.0
@@ -39,7 +39,7 @@ SCENARIOS: list[Scenario] = []
 
 def scenario(number: int, name: str, invariants: str, on_ensemble: bool = False,
              corner: bool = False):
-    """Enters a function into the list: the number is the one of the list of faults."""
+    """Registers a function as a scenario, under its number in the list of faults."""
     def enter(play: Callable[["Stage"], None]) -> Callable[["Stage"], None]:
         SCENARIOS.append(Scenario(number, name, invariants, on_ensemble, play, corner))
         return play
@@ -133,7 +133,7 @@ class Stage:
         return at
 
     def struck(self, lock: Optional[Lock] = None) -> float:
-        """Notes the fault, which hits a holder or waiter; returns the time."""
+        """Notes a fault that hits a holder or waiter; returns the time."""
         at = self.begun(lock or self.lock)
         with self.book.guard:
             self.book.struck.append((lock or self.lock, at))
@@ -160,7 +160,7 @@ class Stage:
             self.violated(invariant, text, lock)
 
     def dead_by(self, run: Run, deadline: float) -> None:
-        """Nothing of the payload's tree may be alive at that time, whatever else goes on."""
+        """Expects that nothing of the payload's tree is alive at that time, whatever else happens."""
         if self.book.control:
             run.await_empty(deadline + EXPIRY)
             return
@@ -172,7 +172,7 @@ class Stage:
                                f"{run.empty_at - deadline:.3f} s after the end: {run.messages()}")
 
     def dead_in_lease(self, run: Run, cut_at: float) -> None:
-        """No proof was sent after the cut, so that the lease ended one lease after it at most."""
+        """Expects an end at most one lease after the cut, as no proof was sent after it."""
         ends = cut_at + self.cluster.lease(run.lock, run.manner)
         self.dead_by(run, ends)
         if run.empty_at:
@@ -199,7 +199,7 @@ class Stage:
         status = run.status(within)
         reasons = (message, "lost") if self.disturbed() else (message,)
         margin = run.margin()
-        # A faked clock that jumped by an hour says nothing of how late anything was.
+        # A faked clock that jumped by an hour cannot tell how late anything was.
         if margin is not None and not run.lock.fragile and margin > -1800:
             with self.book.guard:
                 self.book.margins.append(margin)

@@ -6,11 +6,11 @@ from typing import Callable, TypeVar
 SESSION = 4.0  # seconds; what clients ask for
 TICK = 0.5
 DEFAULT_LEASE = 15.0  # zkflock's own
-# What contenders ask for, and the bound of what they wait for a holder that vanished.
+# The longest lease that contenders ask for, which bounds the wait for a vanished holder.
 LONGEST_LEASE = 25.0
 # An expiry is decided at the tick after the session's end, by a leader that has its own work.
 EXPIRY = SESSION + 2 * TICK
-# What a machine with few processors may add to anything.
+# How much a machine with few processors may add to any time.
 SLACK = 3.0
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def now() -> float:
-    """Seconds of the clock that zkflock and the payload count in."""
+    """Returns seconds of CLOCK_BOOTTIME, which zkflock and the payload use."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 

@@ -1,4 +1,4 @@
-"""The administrator's acts, through kazoo: what zkflock itself is not asked about."""
+"""What the administrator does and reads, through kazoo, without zkflock."""
 import contextlib
 import logging
 import re
@@ -20,7 +20,7 @@ ROOT = "/chaos"  # the locks stand below it
 
 
 def shown_by(server: str, paths: list[str], patience: float = 30) -> dict[str, list[str]]:
-    """The children of these znodes, as one server has them; behind all that was committed."""
+    """Returns the children of these znodes as one server shows them, after all that was committed before."""
     client = kazoo.client.KazooClient(hosts=server, timeout=10)
     shown = {}
     try:
@@ -36,7 +36,7 @@ def shown_by(server: str, paths: list[str], patience: float = 30) -> dict[str, l
 
 
 def commits(servers: str, seconds: float) -> bool:
-    """Whether a session is made, which is a write, within the time."""
+    """Returns true if a session can be made, which takes a write, within the time."""
     client = kazoo.client.KazooClient(hosts=servers, timeout=10)
     try:
         client.start(seconds)
@@ -88,7 +88,7 @@ class Administrator:
             self.client.retry(self.client.create, path, b"", **options)
 
     def delete_all(self, parent: str, prefix: str) -> None:
-        """A retried create may have made two."""
+        """Deletes all of them: a create that was retried may have made two."""
         for child in self.client.retry(self.client.get_children, parent):
             if child.startswith(prefix):
                 self.delete(f"{parent}/{child}")

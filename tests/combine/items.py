@@ -1,4 +1,4 @@
-"""What can be given: options and the keys of config files, each with what it means to the outcome."""
+"""The options and the keys of config files, each with what it does to the outcome."""
 import dataclasses
 
 

@@ -1,11 +1,11 @@
-"""What has to come out of a combination, by what the manual says of each option.  Nothing here is taken
-from the program's own tables: what is missing there has to be noticed."""
+"""The outcome that a combination must have, by what the manual says about each option.  Nothing here comes
+from the program's own tables: the tests have to notice what is missing there."""
 import dataclasses
 import enum
 
 
 class Place(enum.Enum):
-    """What stands where the lock is to be taken."""
+    """What exists at the place where zkflock is to take the lock."""
     FREE = "nothing"
     IDLE = "a lock that was used"
     DONE = "a lock with a fresh success of --once-per"
@@ -16,7 +16,7 @@ class Place(enum.Enum):
 
     @property
     def is_used(self):
-        """Several combinations at a time find it so."""
+        """True if several combinations can use the place at a time."""
         return self in (Place.HELD, Place.READ, Place.FULL)
 
 
@@ -64,8 +64,8 @@ APART = [frozenset(row.split()) for row in (
 
 
 def in_effect(items):
-    """Of a choice that the command line makes the file's part does not count, nor once-per with --hold;
-    and of several options the last one, but for those that are refused beside each other."""
+    """Drops the file's part of a choice that the command line makes, and once-per with --hold; of several
+    options the last one counts, except for those that are refused together."""
     typed = {item.choice: item for item in items if item.words and item.choice}
     if any(item.name == "--hold" for item in items):
         typed.setdefault("once")
@@ -102,8 +102,8 @@ def features_of(items, means):
 
 
 def refusal(items, means):
-    """The statuses with which it is refused for what was given, the first mistake that is found first;
-    of several that are found together any.  64: the command line is to blame, 78: a file."""
+    """Returns the statuses with which zkflock may refuse: that of the mistake that it finds first; of several
+    found together, any.  64: a mistake on the command line, 78: in a file."""
     action = means["action"]
     names = {item.name for item in items if item.words}
     if len(names & {f"--{action}" for action in ACTIONS}) > 1:
@@ -115,7 +115,7 @@ def refusal(items, means):
     keys = [item.line.split()[0] for item in items if item.line]
     if len(keys) > len(set(keys)):
         return {78}  # a section has each key once
-    # What the command line replaces in a file must not be wrong there either.
+    # A value in a file must be right even if the command line replaces it.
     written = {feature for item in items if item.line for feature in item.features}
     if action == "--hold":
         written.discard("once")
@@ -134,7 +134,7 @@ def refusal(items, means):
 
 
 def taken(place, means):
-    """Of the lock itself: "free", "busy", "refused"."""
+    """The state of the lock: "free", "busy", "refused"."""
     permits = means.get("permits")
     if place in (Place.POOL, Place.FULL):
         if permits != 2:
@@ -148,7 +148,7 @@ def taken(place, means):
 
 
 def conflict(means):
-    """A command's is what was asked for; a --hold without the lock never ends with 0."""
+    """Returns the status for a busy lock, that of -E; but a --hold without the lock never ends with 0."""
     return means["conflict"] or (1 if means["action"] == "--hold" else 0)
 
 

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
-# Seconds without a result from a test: it hangs, which notices too.
+# Seconds without a result from a test: it hangs, so it has noticed the mistake.
 PATIENCE = 120
 
 
@@ -18,7 +18,7 @@ class Lane:
         self.root = directory / "root"
         self.suite_dir = directory / "suite"
         self.suite_dir.mkdir(parents=True)
-        # With the tests: whoever edits one meanwhile would make it notice every mistake.
+        # Copies the tests, too: a test that is edited meanwhile would notice every mistake.
         shutil.copytree(PROJECT, self.root, ignore=shutil.ignore_patterns(".git", "build"))
         self.build_dir = self.root / "build"
         shutil.copytree(build, self.build_dir, ignore=shutil.ignore_patterns("lint-*", "sanitize"))
@@ -39,7 +39,7 @@ class Lane:
         self.warm_up((self.suite_dir / "one" / "servers").read_text().strip())
 
     def warm_up(self, servers):
-        """A server that has just begun is slow, and a test that measures time would fail of that."""
+        """A server that has just started is slow, and a test that measures time would fail for that."""
         for _ in range(20):
             began = time.monotonic()
             subprocess.run([self.sound, "-z", servers, "/warm", "true"], check=False,
@@ -48,7 +48,7 @@ class Lane:
                 break
 
     def ours(self):
-        """Whoever was started with this lane's environment, and runs none of its servers."""
+        """The processes with this lane's environment, without its servers."""
         mark = f"SUITE_DIR={self.suite_dir}".encode()
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:
@@ -91,7 +91,7 @@ class Lane:
             return True
 
     def suite_notices(self, suite, test=None):
-        """The first test that fails, of this suite or this one alone; None: all pass."""
+        """Returns the first test that fails, of the suite or of this test alone; None: all pass."""
         command = ["env", "--default-signal", "bats", "--tap"]
         if test:
             command += ["-f", "^" + re.sub(r"([\\.\[\]{}()*+?^$|])", r"\\\1", test) + "$"]

@@ -74,7 +74,7 @@ def parse(text):
 
 
 class Lost(Exception):
-    """The text that a mistake is about is not there, or more than once."""
+    """The words of a mistake are not in the source, or more than once."""
 
 
 def place(mistake, root):

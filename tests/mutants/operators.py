@@ -10,14 +10,14 @@ OTHERS = {
     "ZNONODE": "ZBADVERSION", "ZBADVERSION": "ZNONODE", "ZNOAUTH": "ZBADVERSION",
     "SESSION_SET_WATCH": "SESSION_NO_WATCH", "CLOCK_NEVER": "0",
 }
-# What nobody but a reader of the log or a leak checker would miss.
+# Without these calls, only a reader of the log or a leak checker would notice.
 HARMLESS = re.compile(r"log_|free$|va_|snprintf$|close$")
 KEYWORDS = {"return", "if", "for", "while", "do", "switch", "case", "break", "continue", "goto",
             "else", "default", "static", "const", "struct", "enum", "union", "sizeof"}
 
 
 def lines_of(text, start, end):
-    """The whole lines that hold this."""
+    """The whole lines that contain this."""
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", end - 1)
     return first, last
@@ -65,7 +65,7 @@ class Place:
         return False
 
     def in_brackets(self, i):
-        """The head of a loop, too, has semicolons."""
+        """Returns true between brackets: the head of a loop has semicolons, too."""
         depth = 0
         for j in range(i - 1, -1, -1):
             depth += self.word(j) == ")"

@@ -1,4 +1,4 @@
-"""C text as tokens and functions: enough to find a place by what stands there."""
+"""C text as tokens and functions: enough to find a place by its words."""
 import re
 
 TOKEN = re.compile(

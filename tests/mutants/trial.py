@@ -85,7 +85,7 @@ class Trial:
             raise Late
 
     def killer(self, mistake, lane):
-        """What notices: "unit", or a suite and a test; "" if nothing does."""
+        """Returns what notices the mistake: "unit", or a suite and a test; "" if nothing does."""
         if lane.unit_notices():
             return "unit"
         for test in self.tests(mistake):
@@ -108,7 +108,7 @@ class Trial:
         return ""
 
     def tests(self, mistake):
-        """Those to try first: what noticed it the last time, and what noticed others nearby."""
+        """The tests to try first: the one that noticed it last time, and those that noticed others nearby."""
         with self.lock:
             here = self.noticed[mistake.file, mistake.function] + collections.Counter()
             around = self.noticed[mistake.file] + collections.Counter()

@@ -8,7 +8,7 @@ teardown() {
   common_teardown
 }
 
-# The judge of whether two commands run at the same time asks zkflock nothing.
+# A judge that asks zkflock nothing decides whether two commands run at the same time.
 judged() { # judged COMMAND ARG...: words of a command that ends with 99 where another one runs
   printf '%s\n' flock -n -E 99 "$BATS_TEST_TMPDIR/judge" "$@"
 }
@@ -47,7 +47,7 @@ judged() { # judged COMMAND ARG...: words of a command that ends with 99 where a
   PATIENCE=40 eventually test -e held
   run -0 zk "$ONE" get "$LOCK"
   assert_output --regexp '^zkflock/1 base=[0-9]+ lease=15000ms$'
-  # Who left during the wait was not waited for, and is for the next one to wait for.
+  # zkflock did not wait for the one that left during the wait; the next one has to.
   assert_equal "$(vanished_in "$LOCK")" 1
   touch go
   ends_with 0 "$reader"

@@ -28,7 +28,7 @@ dead_by() {
   later_by 0 "$(last_beat)" "$1"
 }
 
-# dead_without_contact MS: stop the proxy; fail if the command lives MS after the last answered proof.
+# dead_without_contact MS: stop the proxy; fail if the command is alive MS after the last answered proof.
 dead_without_contact() {
   # shellcheck disable=SC2154 # open_proxy sets it
   kill -STOP "$proxy_pid"

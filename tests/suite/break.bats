@@ -2,7 +2,7 @@
 
 load helper
 
-# Without a terminal, whoever runs the tests; 124 if it does not end.
+# Runs it without a terminal, even if the tests have one; 124 if it does not end.
 step_in() { timeout 40 setsid -w zkflock "$@"; }
 
 # patient LOCK FILE ARG...: holds the lock with those options until it is asked, then cleans up and
@@ -16,7 +16,7 @@ patient() {
   eventually test -s "$file.held"
 }
 
-# foreign NODE: an ephemeral znode that is nobody's zkflock, until the fifo "stay" is closed, which
+# foreign NODE: an ephemeral znode of another client, until the fifo "stay" is closed, which
 # is descriptor 5.
 foreign() {
   mkfifo stay
@@ -44,7 +44,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   ends_with 0 "$waiter"
   assert_exist ran
   assert lacks log "vanished"
-  # It is said once what happens, and who asked.
+  # One message says what happens, and who asked.
   assert_equal "$(grep -c "is sent SIGTERM: $LOCK is asked for by .* zkflock --revoke $LOCK" a.log)" 1
 }
 
@@ -59,17 +59,17 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   eventually in_state "$(cat held)" T
   run -0 step_in --revoke --yes "$LOCK"
   ends_with 9 "$holder"
-  # What the command has started is the command's business.
+  # zkflock leaves what the command has started to the command.
   touch end
   assert_not_exist child.asked
 }
 
-@test "--revoke: who does not want to end is asked once, and holds on" {
+@test "--revoke: a command that does not want to end is asked once, and keeps the lock" {
   background "$LOCK" bash -c 'trap "echo asked >>asked" TERM; touch held
     until [ -e end ]; do sleep 0.05; done'
   holder=$!
   eventually test -e held
-  # What -E is for commands is not for this.
+  # -E of a config file is for commands only.
   mkdir -p xdg/zkflock
   printf '%s\n' "[zkflock]" "conflict-exit-code = 0" >xdg/zkflock/config
   run -1 step_in --revoke --yes -w 0.5 "$LOCK"
@@ -90,7 +90,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   ends_with 7 "$holder"
 }
 
-@test "--revoke: all readers that hold it, and nobody who waits" {
+@test "--revoke asks all readers that hold the lock, and no waiter" {
   patient "$LOCK" a -s
   local first=$holder
   patient "$LOCK" b -s
@@ -110,7 +110,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   assert lacks reader "is asked for"
 }
 
-@test "--revoke: all permits that are taken, and nobody who waits" {
+@test "--revoke asks all holders of permits, and no waiter" {
   patient "$LOCK" a --permits 2
   local first=$holder
   patient "$LOCK" b --permits 2
@@ -133,7 +133,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   done
 }
 
-@test "--revoke: who holds one lock and waits for another never starts" {
+@test "--revoke: a zkflock that holds one lock and waits for another never starts its command" {
   hold "$LOCK/b" release
   wait_in_line log --with "$LOCK/a" "$LOCK/b" touch ran
   run -0 step_in --revoke --yes "$LOCK/a"
@@ -145,7 +145,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   nothing_left_of "$LOCK/a"
 }
 
-@test "--revoke: a hold; its script gets the signal, and may give the lock back" {
+@test "--revoke of a hold: the script gets the signal, and may release the lock" {
   export LOCK
   cat >script <<'EOF'
 trap 'zkflock --unlock "$LOCK"; touch unlocked' TERM
@@ -167,7 +167,7 @@ EOF
   ends_with 0 "$script"
 }
 
-@test "--revoke: what uses the lock by re-entry when the command has ended" {
+@test "--revoke reaches a zkflock that uses the lock by re-entry when the command has ended" {
   background -v "$LOCK" sh -c '(zkflock "$0" bash -c "trap \"touch cleaned; exit\" TERM; echo \$\$ >in
       while :; do sleep 0.05; done") &
     until [ -s in ]; do sleep 0.05; done; exit 4' "$LOCK" 2>log
@@ -179,13 +179,13 @@ EOF
   assert_exist cleaned
 }
 
-@test "__REVOKE__, written by hand, is heard, and no proof of life wipes it out" {
+@test "__REVOKE__, written by hand, is obeyed, and no proof of life overwrites it" {
   for style in "--node-style curator" "--unfair" "--node-style plain:lock-"; do
     rm -f a.*
     # shellcheck disable=SC2086 # options
     patient "$LOCK" a --lease 12 $style
     node=$(only_node "$LOCK")
-    # By the time it goes on a proof is due, and sent before it hears of the request.
+    # When zkflock goes on, a proof is due; it sends that before it hears of the request.
     kill -STOP "$holder"
     zk "$ONE" set "$LOCK/$node" __REVOKE__
     sleep 2.1
@@ -196,7 +196,7 @@ EOF
   done
 }
 
-@test "a request to one that waits for a vanished holder is not lost" {
+@test "__REVOKE__ to a contender that waits for a vanished holder is not lost" {
   zk "$ONE" create "$LOCK" $'zkflock/1 base=0 lease=30000ms\n'
   background --session-timeout 1 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
   eventually test -e crashing
@@ -228,7 +228,7 @@ EOF
   ends_with 7 "$holder"
 }
 
-@test "--revoke and --break: of a lock that nobody holds, status 1 and a sentence" {
+@test "--revoke and --break of a lock that nobody holds: status 1 and a message" {
   for option in --revoke --break; do
     run -1 step_in $option --yes "$LOCK/none"
     assert_output "zkflock: $LOCK/none does not exist: nobody holds it"
@@ -268,7 +268,7 @@ EOF
   ends_with 7 "$holder"
 }
 
-@test "--revoke: since when the lock is held is not forgotten" {
+@test "--revoke does not change since when the lock is held" {
   zkflock "$LOCK" sh -c 'touch first; until [ -e next ]; do sleep 0.05; done' &
   eventually test -e first
   LOGNAME=ben wait_in_line log "$LOCK" bash -c "trap '' TERM; touch a.held; until [ -e go ]; do sleep 0.05; done"
@@ -304,7 +304,7 @@ EOF
   run -0 zkflock --list "$LOCK"
   assert_line --index 1 "free, permits 0/2, lease 4 s"
   run -0 zkflock -n --permits 2 "$LOCK" true
-  # With the second one there are as many as permits.
+  # With the second one, as many have vanished as there are permits.
   patient "$LOCK" b --permits 2
   run -0 step_in --break --yes "$LOCK"
   assert_line --index 1 "zkflock: the next one starts in up to 4 s; by then that command is killed, unless its --on-lost lets it go on"
@@ -323,7 +323,7 @@ EOF
   wait
 }
 
-@test "--revoke: a session that expires while the question stands is taken up anew" {
+@test "--revoke: zkflock opens a new session if its session expires while it asks for confirmation" {
   connections() { figure zk_num_alive_connections; }
   fewer() { [ "$(connections)" -lt "$before" ]; }
   patient "$LOCK" a
@@ -342,7 +342,7 @@ EOF
   close_proxy
 }
 
-@test "--revoke and --break: what others call their znodes does no harm to a terminal" {
+@test "--revoke and --break: hostile names of znodes do not reach the terminal" {
   foreign "$LOCK/"$'\u202eevil0000000000'
   run -0 terminal "send=zkflock --break $LOCK; echo status \$?\n" "expect=[y/N] " 'send=y\n' 'expect=status 0'
   assert_output --partial " by ???evil0000000000"

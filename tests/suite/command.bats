@@ -1,4 +1,4 @@
-# What the command gets, and what it does not.
+# What the command inherits and what it does not.
 
 load helper
 

@@ -17,7 +17,7 @@ setup() {
   config "[zkflock]" "root = $LOCK" "[lock nightly]" "path = $LOCK/x"
   cat >rc <<'EOF'
 PS1="ready> "
-# Writes what it is given to a file, a line each.
+# Writes its arguments to a file, one a line.
 words() { printf "%s\n" "$@" >words.new; mv words.new words; }
 EOF
   cat rc - >bashrc <<'EOF'
@@ -39,7 +39,7 @@ config() { # config LINE...: the user's config file
   printf '%s\n' "$@" >"$XDG_CONFIG_HOME/zkflock/config"
 }
 
-# types SHELL KEYS: the words of the line that comes about are then in the file words.
+# types SHELL KEYS: puts the words of the line that results into the file words.
 types() {
   local start="exec bash --rcfile bashrc -i"
   [ "$1" = bash ] || start="ZDOTDIR=$PWD exec zsh -d -i"
@@ -65,8 +65,8 @@ completions() {
   fi | sort
 }
 
-# offers SHELL LINE WORD...: these and no others.  Not always at once: a server that takes longer than
-# 300 ms on a busy machine is rightly not waited for.
+# offers SHELL LINE WORD...: these and no others.  Perhaps not at once: when a server takes longer than
+# 300 ms on a busy machine, the completion rightly does not wait for it.
 offers() {
   local wanted deadline=$((SECONDS + 10))
   wanted=$(printf '%s\n' "${@:3}" | sort)
@@ -86,7 +86,7 @@ everywhere() {
   done
 }
 
-# listed: of lines that begin with options, such as -s, --shared, these.
+# listed: the options at the beginning of these lines, such as -s, --shared.
 listed() {
   sed -nE 's/^ +((-[^ ,]+, )*-[^ ,]+).*/\1/p' | tr -s ', ' '\n' | sort -u
 }

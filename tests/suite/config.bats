@@ -1,4 +1,4 @@
-# The config files: what they say holds, in the right order.
+# The config files: their settings take effect, in the right order.
 
 load helper
 load config
@@ -11,7 +11,7 @@ shows() {
   assert_equal "$(tr -s ' ' <<<"$output" | grep -Fx -- "$line")" "$line"
 }
 
-# ---- what holds ----
+# ---- what takes effect ----
 
 @test "a named lock is taken at its path, with its servers" {
   unset ZKFLOCK_SERVERS
@@ -80,7 +80,7 @@ shows() {
   run -0 zkflock --config config --permits 3 "$LOCK/typed" printenv ZKFLOCK_NODE
   assert_output --regexp "^$LOCK/typed/leases/_c_.*-lease-[0-9]{10}$"
   run -0 zkflock --config config --unfair "$LOCK/typed-unfair" true
-  # The names of a lock beside a semaphore are kazoo's still.
+  # The lock beside the semaphore still gets kazoo's names.
   run -0 zkflock --config config --with "$LOCK/k" p sh -c "zk $ONE ls $LOCK/k"
   assert_output --partial __lock__
   for option in "" "--permits 2"; do
@@ -125,7 +125,7 @@ shows() {
   wait "$holder"
 }
 
-# precedence KEY OPTION: each of five values 1 to 5 of $values counts in its turn.
+# precedence KEY OPTION: sets the values 1 to 5 of $values at five places; each is used in its turn.
 precedence() {
   local key=$1 option=$2 user=$XDG_CONFIG_HOME/zkflock/config
   read -r -a v <<<"$values"
@@ -134,7 +134,7 @@ precedence() {
   shows "$key = ${v[0]} # /etc/zkflock.conf:3"
   user_file "[zkflock]" "$key = ${v[2]}"
   shows "$key = ${v[2]} # $user:2"
-  # What is meant for this lock alone goes before what is meant for all.
+  # A value for this lock alone goes before one for all locks.
   system_file "[lock job]" "$key = ${v[1]}" "[zkflock]" "$key = ${v[0]}"
   shows "$key = ${v[1]} # /etc/zkflock.conf:2"
   user_file "[lock job]" "$key = ${v[3]}" "[zkflock]" "$key = ${v[2]}" "[lock else]" "$key = ${v[0]}"
@@ -255,7 +255,7 @@ lease = 21s" >home/.config/zkflock/config
 
 # ---- --show-config ----
 
-# round_trip ARG...: what is printed, read again beside other sections, comes to the same.
+# round_trip ARG...: fail unless the output, read again beside other sections, has the same effect.
 round_trip() {
   configured "${options[@]}" --show-config "$@" >printed
   printf '%s\n' "${others[@]}" | cat printed - >first
@@ -294,7 +294,7 @@ round_trip() {
 }
 
 @test "--show-config: defaults are the program's" {
-  # What stands there as a default changes nothing when it is given.
+  # A default that is printed changes nothing when it is given.
   zkflock --config /dev/null --show-config | sed -n 's/^\([a-z]*-timeout\|signal\|on-lost\|node-style\) *= \([^ ]*\) .*/--\1 \2/p' >defaults
   assert_equal "$(wc -l <defaults)" 5
   # shellcheck disable=SC2046 # words

@@ -1,4 +1,4 @@
-# What stands in a config file: its form, and mistakes, which are told.
+# The form of config files, and the messages about mistakes in them.
 
 load helper
 load config
@@ -119,7 +119,7 @@ mistake() {
     "[lock a]" "with = c, b" "[lock b]" "servers = b:1"
   mistake "file:3: the lock a has servers of its own (file:2), b has others" \
     "[lock a]" "servers = b:1" "with = b" "[lock b]" "path = /x/b"
-  # The command line is blamed for what it does itself.
+  # The message blames the command line for its own mistakes.
   printf '[zkflock]\nlease = 20s\nkill-after = 8s\n' >file
   refuses 64 "with --kill-after 8 s a lease of 15 s is too short to survive the fail-over of a server; a --kill-after of 7.9 s would do, or a --lease of 15.5 s" \
     --config file --lease 15 "$LOCK" touch ran
@@ -144,11 +144,11 @@ mistake() {
       run -78 zkflock --config file $how a touch ran
       assert_output --regexp "^zkflock: file:2: the LOCK /x/$part/[ab] would .*; choose another LOCK\$"
     done
-    # What others have made there can be looked at.
+    # Locks that others have made there can be listed.
     run -0 zkflock --config file --list a
     run -1 zkflock --config file --remove a
   done
-  # A root is not to blame where it does not stand, nor for what stands behind it.
+  # The message does not blame a root that is not in the file, nor for the name behind it.
   printf '%s\n' "[zkflock]" "root = /somewhere/else/and/far" >file
   refuses 64 "the LOCK /x/leases/y would make a semaphore of /x: $kept" --config file /x/leases/y touch ran
   printf '%s\n' "[zkflock]" "root = /x" >file

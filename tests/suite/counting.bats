@@ -54,7 +54,7 @@ nobody_vanished() {
   PROXY_OF=multi listen hold-request 1
   follows a -z "$VIA" --session-timeout 40 --shared "$LOCK"
   proxy_strikes
-  # Quickly: zkflock bears the proxy's silence for 0.8 s.
+  # Quickly: after 0.8 s without an answer zkflock leaves the proxy.
   kill -CONT "$(cat pid.b)"
   eventually test -e started.b
   let_pass
@@ -68,7 +68,7 @@ nobody_vanished() {
   close_proxy
 }
 
-@test "more that vanished than one transaction counts out: all are, and are waited for once" {
+@test "more vanished contenders than one transaction counts out: all are counted out after one wait" {
   stood_in "$LOCK" 1100
   run -0 zkflock "$LOCK" true
   assert_equal "$(vanished_in "$LOCK")" 0
@@ -160,7 +160,7 @@ two_permits() {
   local a=$!
   settles a
   proxy_strikes
-  # Quickly: zkflock bears the proxy's silence for 0.8 s.
+  # Quickly: after 0.8 s without an answer zkflock leaves the proxy.
   crashes b
   assert_not_exist a.held
   let_pass
@@ -222,7 +222,7 @@ EOF
 }
 
 @test "--permits: zkflock sees another client's permit that was taken between its count and its proof" {
-  # zkflock bears the proxy's silence for a sixth of the lease.
+  # After a sixth of the lease without an answer zkflock leaves the proxy.
   zkflock --permits 1 --lease 120 "$LOCK/s" true
   holds first --permits 1 "$LOCK/s"
   LOCK=$LOCK/s/leases
@@ -234,7 +234,7 @@ EOF
   proxy_strikes
   others "$LOCK" _c_0123456789abcdef0123456789abcdef-lease- 1
   let_pass
-  # It may ask for a sign of life while it waits for the answer.
+  # While it waits for the answer it may send another request, to find out whether the server is alive.
   counts_again() { [[ $(steps frames "$LOCK" | grep -vx PROBE | tr '\n' ' ') =~ "PROVE COUNT" ]]; }
   eventually counts_again
   assert_not_exist ran
@@ -245,7 +245,7 @@ EOF
 
 @test "a contender whose znode was deleted before it read the count joins again" {
   PROXY_OF="get" listen hold-request 1
-  # zkflock bears the proxy's silence for a sixth of that, until it knows the lock's lease.
+  # zkflock leaves the proxy after a sixth of that without an answer, until it knows the lock's lease.
   background -v -z "$VIA" --session-timeout 40 --lease 120 "$LOCK" touch ran 2>log
   local late=$!
   proxy_strikes
@@ -259,7 +259,7 @@ EOF
   touch next.go
   ends_with 0 "$late"
   assert_exist ran
-  # It was not for want of an answer that it joined again.
+  # It did not join again because an answer was missing.
   assert lacks log "does not answer"
   close_proxy
 }
@@ -310,7 +310,7 @@ EOF
   others "$LOCK" _c_0123456789abcdef0123456789abcdef-lease- 2
   touch first.go
   eventually asked_for COUNT 2
-  # It looks for one after two leases.
+  # It would look for one after two leases.
   local since
   since=$(now)
   two_leases_later() { [ "$(now)" -gt $((since + 9000)) ]; }

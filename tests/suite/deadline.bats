@@ -67,7 +67,7 @@ teardown() {
   assert_not_exist ran
 }
 
-@test "deadline: with -q an ensemble that does not answer is told, a busy lock is not" {
+@test "deadline: -q silences a busy lock, but not an ensemble that does not answer" {
   run -0 zkflock -q -n -E 0 -z 127.0.0.1:1 --deadline 0.5 "$LOCK" touch ran
   assert_output --regexp "^zkflock: $LOCK was not taken within --deadline 500 ms: no server reachable "
   assert_not_exist ran
@@ -107,7 +107,7 @@ teardown() {
   assert_output --partial "zkflock: $LOCK.jobs was not taken within --deadline 1 s: no answer from the ensemble on when it last ran"
   close_proxy
   zk "$ONE" await-count "$LOCK.jobs" 0
-  # Nothing was run, and so nothing was noted.
+  # No command ran, so there is no success to note.
   run -0 zkflock --once-per 1h "$LOCK.jobs" touch ran
   assert_exist ran
 }
@@ -168,12 +168,12 @@ vanish() {
     before=$(now)
     # shellcheck disable=SC2086
     run -0 zkflock --deadline 1 -E 0 $once "$LOCK" touch ran
-    # With -q it is busy, and nothing is told.
+    # With -q the lock is busy, without a message.
     sentence="zkflock: $LOCK was not taken within --deadline 1 s: it was there too late"
     if [ -z "$once" ]; then assert_output "$sentence"; else assert_output ""; fi
     later_by 3000 "$before" "$(now)"
     assert_not_exist ran
-    # That one has counted it out for the next.
+    # That one has counted the vanished one out for the next.
     # shellcheck disable=SC2086
     run -0 zkflock --deadline 1m $once "$LOCK" touch next
     assert_exist next

@@ -1,18 +1,18 @@
-# The examples of the manual, and those of the README, are run as they stand there.
+# Runs the examples of the manual and of the README as they stand there.
 
 load helper
 
 MANUAL=$BATS_TEST_DIRNAME/../../man/zkflock.1
 README=$BATS_TEST_DIRNAME/../../README.md
 
-# The names of their locks are the same everywhere: a chroot for each.
+# Several tests use the same lock names: each gets a chroot.
 setup() {
   common_setup
   zk "$ONE" create "$LOCK"
   export ZKFLOCK_SERVERS=$ONE$LOCK
 }
 
-# example TEXT: the example below that text in the manual; what is installed elsewhere is here.
+# example TEXT: the example below that text in the manual, with paths of installed programs replaced.
 example() {
   example_in "$MANUAL" "$1" | sed -e "s|/usr/local/bin/zkflock|zkflock|" -e "s|/usr/local/bin|$PWD|"
 }
@@ -31,7 +31,7 @@ ran() { # ran LINE...: exactly that, in that order
   rm ran
 }
 
-# As cron does it: the line behind the five fields, by sh, where something printed would be a mail.
+# Runs a line as cron does: by sh, without the five fields; anything printed would be a mail.
 cron() { # cron LINE
   run -0 sh -c "$(sed -n "$1p" cron.tab | cut -d' ' -f6- | sed 's/^ *//')"
   assert_output ""

@@ -1,4 +1,4 @@
-# Every exit status and the sentence that goes with it.
+# Every exit status and its message.
 
 load helper
 
@@ -43,7 +43,7 @@ load helper
 @test "1 when -w runs out, long before zkflock has something else to do" {
   hold "$LOCK" release
   began=$(now)
-  # With -q nothing is told of the wait.
+  # With -q there is no message about the wait.
   run -1 zkflock -q -w 0.3 --session-timeout 40 "$LOCK" touch ran
   within 10000 "$began" "$(now)"
   touch release
@@ -92,7 +92,7 @@ start_running() { # its processes in $keeper, $guard
   nothing_left_of "$LOCK"
 }
 
-@test "kill -9 of zkflock: the command is ended at once, the lock comes free with the session" {
+@test "kill -9 of zkflock: the command is ended at once, and the lock comes free" {
   start_running
   kill -KILL "$keeper"
   ends_with 137 "$keeper"
@@ -145,7 +145,7 @@ start_at_terminal() { # start_at_terminal [OPTION]...: its processes in $front, 
   wait "$person"
 }
 
-@test "at a terminal, kill -9 of zkflock: a lock that is lost before the command has ended is told of as lost" {
+@test "at a terminal, kill -9 of zkflock: a lock that is lost before the command has ended is reported as lost" {
   printf '#!/bin/sh\necho "$1" >>told\n' >teller
   cat >slow <<'EOF'
 #!/bin/sh
@@ -158,7 +158,7 @@ EOF
   kill -KILL "$front"
   eventually test -e asked
   lose
-  # It is heard of before the command ends.
+  # The message comes before the command ends.
   eventually has_watches 0
   eventually past $(($(now) + 500))
   touch go
@@ -268,7 +268,7 @@ with_limit() {
   assert_output "zkflock: cannot execute plain: Permission denied"
 }
 
-@test "126 and 127 that only executing tells give the lock back" {
+@test "126 and 127 that are only known when the command is executed: the lock is released" {
   printf '#!/no/such/interpreter\n' >script
   chmod +x script
   run -127 zkflock "$LOCK" ./script
@@ -295,7 +295,7 @@ with_limit() {
   hold "$LOCK" release
   run -1 zkflock -n "$LOCK" true
   assert_regex "${#lines[@]}" "^1$"
-  # Who it is may not be known in time on a busy machine.
+  # On a busy machine zkflock may not learn the holder's name in time.
   assert_output --regexp "$LOCK is busy: 1 ahead(, .* pid $holder: .*)?$"
   touch release
   ends_with 0 "$holder"

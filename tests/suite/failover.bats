@@ -5,7 +5,7 @@ load helper
 ensemble() {
   local verb=$1
   shift
-  # A server is nothing that the test leaves behind.
+  # Servers do not count as processes that the test leaves behind.
   env -u ZKFLOCK_TEST_MARK "$TESTS_DIR/ensemble" "$verb" "$SUITE_DIR/three" "$@"
 }
 
@@ -194,7 +194,7 @@ through_proxy() {
 @test "a waiter whose znode was deleted finds its new place, though the answer to that create is lost" {
   hold "$LOCK" release
   PROXY_OF=create open_proxy reply 2
-  # Nobody knows that the deleted one held nothing.
+  # The next one cannot know that the deleted one held nothing.
   wait_in_line log -z "$VIA" --lock-delay 0 "$LOCK" touch ran
   zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK" | tail -n 1)"
   touch release

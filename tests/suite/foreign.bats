@@ -1,4 +1,4 @@
-# --list: contenders of other clients, and of nobody.
+# --list: contenders of other clients, and znodes that belong to no session.
 
 load helper
 load list
@@ -33,7 +33,7 @@ load list
   others_end
 }
 
-@test "--list: a Semaphore of kazoo's, and a lock that is named like one who holds it" {
+@test "--list: a Semaphore of kazoo's, and a lock that is named like a holder of one" {
   zkflock --permits 3 "$LOCK/pool" true
   coproc PERMIT { exec zk "$ONE" create-kind ephemeral "$LOCK/pool/0123456789abcdef0123456789abcdef" 3>&-; }
   permit_pid=$PERMIT_PID
@@ -54,7 +54,7 @@ load list
   wait "$permit_pid"
 }
 
-@test "locks that are named like who holds a Semaphore of kazoo's are none: the lock and the semaphore above can be taken" {
+@test "locks that are named like holders of a Semaphore of kazoo's do not pass for them: the lock or semaphore above can be taken" {
   local guid=0123456789abcdef0123456789abcde
   for name in builds pool; do
     run -0 zkflock "$LOCK/$name/${guid}0" true
@@ -75,7 +75,7 @@ load list
   done
 }
 
-@test "a Semaphore of kazoo's is one, too, beside a lock that is named like who holds it" {
+@test "a Semaphore of kazoo's is recognised, too, beside a lock that is named like its holder" {
   local guid=0123456789abcdef0123456789abcde
   # In the order of the server one of the two is the last.
   for held in 0 1; do

@@ -35,7 +35,7 @@ proven() { [ "$(proofs | grep -cv -e '-$')" -ge "$1" ]; } # proven N: true if N 
   listen
   holds --lease 15 --kill-after 7 --session-timeout 20
   eventually proven 2
-  # The guard may never hear of one that is under way when the keeper stops.
+  # The guard may never get an extension that is under way when the keeper stops.
   proof=$(last_proof)
   kill -STOP "$keeper"
   dead_by $(($(last_proof) + 15000))
@@ -95,7 +95,7 @@ due() {
   eventually proven 7
   dead_without_contact 4000
   ends_with 75 "$keeper"
-  # Not that zkflock stood still.
+  # The message must not say that zkflock stood still.
   assert contains log "no contact with the ensemble since"
   close_proxy
 }

@@ -14,10 +14,10 @@ common_setup() {
   ONE=$(cat "$SUITE_DIR/one/servers")
   export ZKFLOCK_SERVERS=$ONE
   export SHELL=/bin/sh
-  # Nobody's own config file.
+  # No config file of whoever runs the tests.
   export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/xdg
   LOCK=/t/$(basename "$BATS_TEST_FILENAME" .bats)/$BATS_TEST_NUMBER
-  # Whatever a test starts carries this mark, wherever it goes.
+  # Every process that a test starts has this mark in its environment.
   export ZKFLOCK_TEST_MARK=mark-$$-$LOCK
   [ -p "$SUITE_DIR/pause" ] || mkfifo "$SUITE_DIR/pause"
   # For tests/check, which ends a test that hangs.
@@ -44,7 +44,7 @@ end_subshells() {
   done 2>/dev/null || true
 }
 
-# figure KEY: what the standalone server says of itself.
+# figure KEY: prints a number that the standalone server reports about itself.
 figure() {
   local server key value=
   exec {server}<>"/dev/tcp/${ONE%:*}/${ONE##*:}" || return 1
@@ -56,10 +56,10 @@ figure() {
   echo "$value"
 } 2>/dev/null
 
-# has_watches N: whether the standalone server has as many to fire.
+# has_watches N: true if N watches are set at the standalone server.
 has_watches() { [ "$(figure zk_watch_count)" -eq "$1" ]; }
 
-# common_teardown [SECONDS]: nothing runs any more, and no contender is left after so long.
+# common_teardown [SECONDS]: fail if a process runs, or a contender is left after that time.
 # shellcheck disable=SC2120 # failover gives it more time
 common_teardown() {
   local left
@@ -125,7 +125,7 @@ lines() { [ "$(wc -l <"$1")" -eq "$2" ]; } # lines FILE N
 gone() {
   local status=
   [ -n "$1" ] || return 1
-  # To its end: what bash has read too much it puts back, which fails if the process ends meanwhile.
+  # Reads to the end: bash would put back what it read too much, which fails if the process ends meanwhile.
   read -rd '' status 2>/dev/null <"/proc/$1/status" || true
   [[ $status != *State:$'\t'[!ZX]* ]]
 }
@@ -215,8 +215,8 @@ asks_outer() {
   [ "$(grep -c "@zkflock-$(cat held)$" /proc/net/unix)" -ge 2 ] && { [ $# -eq 0 ] || in_state "$1" S; }
 }
 
-# crash PID: kills these together, as when a host crashes.  What is stopped sees none of the others
-# die, and cannot give the lock back.  The guard is first: the end of its parent would continue it.
+# crash PID: kills these together, as when a host crashes.  A stopped process does not see the others
+# die and cannot release the lock.  The guard is first: the end of its parent would continue it.
 crash() {
   local pids
   read -r -a pids <<<"$(family "$1")"

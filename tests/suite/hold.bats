@@ -33,7 +33,7 @@ EOF
   done
 }
 
-@test "--unlock gives it back, counted, and what is not held is status 1 and a sentence" {
+@test "--unlock releases the lock, counted; for a lock that is not held it exits with 1 and a message" {
   export LOCK
   run -0 sh -c 'zkflock --hold "$LOCK"; zkflock --unlock "$LOCK"; zkflock -n "$LOCK" echo free; echo'
   assert_line free
@@ -115,11 +115,11 @@ nothing"
       told "" >c
       back -z "$2$1" /b
       told "" >c.later
-      # All but what is told of b.
+      # All messages but the one about b.
       diff c c.later | grep -vE "_(HELD|EXPORTED)=" | grep "^[<>]"
       back -z "$2" "$1/c"
       told "" | diff a -
-      # A command has a life of its own.
+      # The environment of a command is its own.
       zkflock sh -c "env | grep EXPORTED" 2>/dev/null
       zkflock -z "$2" "$1/d" sh -c "env | grep EXPORTED; told=\$ZKFLOCK_TOKEN
         eval \"\$(zkflock --hold --for \$\$ --export \$0/e)\"; eval \"\$(zkflock --unlock --export \$0/e)\"
@@ -238,7 +238,7 @@ PYTHON
   assert_line "b is free"
 }
 
-@test "--hold --with: by the name of another lock of the set nothing is given back, and why is said" {
+@test "--hold --with: --unlock of another lock of the set releases nothing and says why" {
   run -0 bash -c 'zkflock --hold --with "$1/b" "$1/a"; zkflock -u "$1/b"; echo $?
     zkflock -n --no-reentry "$1/b" true || echo held; zkflock -u "$1/a"; zkflock -n "$1/b" echo free' bash "$LOCK"
   assert_line --index 0 "zkflock: $LOCK/b is held for this script as --with of another lock: --unlock that one, and all are given back"
@@ -265,7 +265,7 @@ EOF
   eventually gone "$keeper"
 }
 
-@test "--hold: nested ones of one lock, the last one is given back first" {
+@test "--hold: of nested holds of one lock, the last one is released first" {
   run -0 bash -c 'eval "$(zkflock --hold --for $$ --export "$1")"; eval "$(zkflock --hold --for $$ --export "$1")"
     zkflock -u "$1"; env -u ZKFLOCK_HELD -u ZKFLOCK_NODE zkflock -q -n "$1" true || echo held
     zkflock -u "$1"; env -u ZKFLOCK_HELD -u ZKFLOCK_NODE zkflock -n "$1" echo free
@@ -275,7 +275,7 @@ EOF
   assert_line "no more"
 }
 
-@test "--unlock: the last hold of a lock goes first, whatever else was given back before" {
+@test "--unlock releases the last hold of a lock, whatever else was released before" {
   run -0 bash -c 'eval "$(zkflock --hold --for $$ --export "$1/a")"; eval "$(zkflock --hold --for $$ --export "$1/b")"
     zkflock -u "$1/a"; eval "$(zkflock --hold --for $$ --export "$1/b")"; zkflock -u "$1/b"
     env -u ZKFLOCK_HELD -u ZKFLOCK_NODE zkflock -q -n "$1/b" true || echo held
@@ -284,8 +284,8 @@ EOF
   assert_line --index 2 free
 }
 
-@test "--unlock while a zkflock inside uses the lock: told of, and given back when that has ended" {
-  # From inside it, too, where waiting would be waiting for itself.
+@test "--unlock while a zkflock inside uses the lock: a message, and the lock is released when that one ends" {
+  # From inside the hold, too, where --unlock would wait for itself.
   run -0 timeout 20 bash -c 'eval "$(zkflock --hold --for $$ --export "$1")"
     zkflock "$1" sh -c "zkflock -u \"\$1\"; touch told; until [ -e end ]; do sleep 0.05; done" sh "$1" &
     until [ -e told ]; do sleep 0.05; done
@@ -299,7 +299,7 @@ still held: 1
 free"
 }
 
-@test "--unlock and --hold keep out of other containers, which may have processes of the same number" {
+@test "--unlock and --hold ignore processes of other containers with the same pid" {
   # Two pid namespaces, each with a process 1, and one network.
   cat >one <<'EOF'
 zkflock --hold "$1" && touch held
@@ -319,7 +319,7 @@ EOF
   assert_line "busy: 1"
 }
 
-@test "--hold: not for the first process, which adopts whatever loses its parent" {
+@test "--hold refuses process 1, which adopts orphans" {
   # Named, the caller in a container, a service of systemd, and one that it has adopted; where a fault
   # of this kind would harm nobody else.
   cat >first <<'EOF'
@@ -345,7 +345,7 @@ named: 64"
   is_free "$LOCK"
 }
 
-@test "--hold: nor for another process that adopts, and may have adopted this one" {
+@test "--hold refuses another process that adopts orphans and may have adopted zkflock" {
   cat >adopter <<'EOF'
 import ctypes, os, subprocess, sys
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
@@ -374,13 +374,13 @@ EOF
   is_free "$LOCK"
 }
 
-@test "--hold: for a caller of another session, who is certain all the same" {
+@test "--hold accepts a caller in another session, as it is certain all the same" {
   run -0 setsid -w bash -c 'setsid -w zkflock --hold "$1"; zkflock -q -n "$1" true || echo busy' bash "$LOCK"
   assert_line busy
   eventually is_free "$LOCK"
 }
 
-@test "--hold: not for a subshell, which may end at once, unless --for names it" {
+@test "--hold refuses a subshell, which may end at once, unless --for names it" {
   for shell in bash dash; do
     run -0 "$shell" -c '(zkflock --hold "$1"; echo $?); { zkflock --hold "$1"; echo $?; } | cat
       x=$(zkflock --hold "$1" || echo $?); echo "$x"' "$shell" "$LOCK"
@@ -393,7 +393,7 @@ EOF
   assert_line free
 }
 
-@test "--hold --for: for another process, which gives it back by ending" {
+@test "--hold --for: another process, whose end releases the lock" {
   setsid sleep 1000 3>&- 4>&- &
   other=$!
   run -0 zkflock --hold --for "$other" "$LOCK"
@@ -418,24 +418,24 @@ EOF
   ends_with 0 "$holder"
 }
 
-@test "--hold: the script that does not take the environment is told, instead of waiting for itself" {
+@test "--hold: a script without the environment of --export is refused instead of waiting for itself" {
   run -64 bash -c 'zkflock --hold "$1"; zkflock "$1" touch ran' bash "$LOCK"
   assert_output --regexp "^zkflock: $LOCK is held for process [0-9]+, which this one is part of, and would be waited for in vain; "
   assert_not_exist ran
-  # What it is told to do helps.
+  # The advice in the message works.
   advice=$(sed -n 's/.*take its environment there, \(eval ".*"\), to use.*/\1/p' <<<"$output")
   run -0 bash -c "${advice/LOCK/$LOCK}"' || exit; zkflock "$1" touch ran' bash "$LOCK"
   assert_exist ran
 }
 
-@test "--hold: the same for --with, and for a semaphore of which all permits are the script's" {
+@test "--hold: the same for --with, and for a semaphore whose permits are all held by the script" {
   run -64 timeout 10 bash -c 'zkflock --hold "$1/a"; zkflock --with "$1/a" "$1/b" touch ran' bash "$LOCK"
   assert_output --regexp "^zkflock: $LOCK/a is held for process [0-9]+, which this one is part of, and "
   run -64 timeout 10 bash -c 'for i in 1 2; do zkflock --hold --permits 2 "$1/p"; done
     zkflock --permits 2 "$1/p" touch ran' bash "$LOCK"
   assert_output --regexp "^zkflock: $LOCK/p is held for process [0-9]+, which this one is part of, and "
   assert_not_exist ran
-  # The other one is somebody else's, and comes free.
+  # Somebody else holds the other lock and releases it.
   background --permits 2 "$LOCK/q" sh -c 'touch taken; until [ -e end ]; do sleep 0.05; done'
   eventually test -e taken
   run -0 timeout 20 bash -c 'zkflock --hold --permits 2 "$1/q"; zkflock -v --permits 2 "$1/q" echo got it 2>log &
@@ -443,17 +443,17 @@ EOF
   assert_output "got it"
 }
 
-@test "--hold: nobody waits for what it leaves in the background" {
+@test "--hold: the caller does not wait for the keeper in the background" {
   run -0 timeout 10 bash -c 'x=$(zkflock --hold --for $$ "$1" 2>&1); echo "($x)"; zkflock -u "$1"' bash "$LOCK"
   assert_output "()"
-  # Nor does it keep a descriptor of the caller's, be it open for something else.
+  # It keeps no other descriptor of the caller's, either.
   zkflock --hold --for $$ "$LOCK" 7>kept
   run -0 ls -l "/proc/$(keeper_of_hold)/fd"
   refute_output --partial kept
   zkflock -u --for $$ "$LOCK"
 }
 
-@test "--hold: nor who collects what it says" {
+@test "--hold: a reader of its messages does not wait for the keeper in the background" {
   cat >collect <<'EOF'
 import os, socket, subprocess, sys
 lock = sys.argv[1]
@@ -480,7 +480,7 @@ True True"
   done
 }
 
-@test "--unlock of a lock that cannot be given back: 69 and a sentence" {
+@test "--unlock of a lock that cannot be released: 69 and a message" {
   open_proxy
   zkflock --hold -z "$VIA" --for $$ --session-timeout 4 "$LOCK" 2>log
   kill -STOP "$proxy_pid"
@@ -490,7 +490,7 @@ True True"
   zk "$ONE" await-count "$LOCK" 0
 }
 
-@test "--hold: of zkflocks inside that have ended no descriptor is kept" {
+@test "--hold keeps no descriptor of zkflocks inside that have ended" {
   eval "$(zkflock --hold --for $$ --export "$LOCK")"
   keeper=$(keeper_of_hold)
   descriptors() { find "/proc/$keeper/fd" "/proc/$(children "$keeper" lock-guard)/fd" -type l | wc -l; }
@@ -502,7 +502,7 @@ True True"
   zkflock -u --for $$ "$LOCK"
 }
 
-@test "--hold: busy, unreachable and interrupted are told as ever, and nothing is left" {
+@test "--hold reports busy, unreachable and interrupted as any run does, and leaves nothing" {
   hold "$LOCK" release
   run -1 zkflock --hold --for $$ -n "$LOCK"
   assert_output --partial "zkflock: $LOCK is busy: 1 ahead, "
@@ -516,7 +516,7 @@ True True"
 
 is_told() { [ "$(grep -cF "$2" log)" -eq "$1" ]; } # is_told TIMES TEXT
 
-@test "--hold: TERM to what holds it, as when everything in a job gets it, leaves the script its lock" {
+@test "--hold: TERM to the keeper, as when a whole job gets it, leaves the script its lock" {
   export LOCK
   script bash <<'EOF'
 zkflock -v --hold "$LOCK" 2>log

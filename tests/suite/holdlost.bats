@@ -1,4 +1,4 @@
-# --hold: what is ended when the lock is lost, or what holds it.
+# --hold: what zkflock ends when the lock or the keeper is lost.
 
 load helper
 load hold
@@ -22,7 +22,7 @@ EOF
   assert grep -q "process $script was sent SIGTERM, then killed" log
 }
 
-@test "--hold: what the script has started is ended, be it more than there are descriptors for" {
+@test "--hold: all that the script has started is ended, even more than there are descriptors for" {
   export LOCK
   script bash <<'EOF'
 ulimit -n 40
@@ -48,7 +48,7 @@ EOF
   done <children
 }
 
-@test "--hold: what ignores TERM is ended with all that it starts afterwards, the script itself long gone" {
+@test "--hold: a descendant that ignores TERM is ended with all that it starts later, though the script has ended" {
   export LOCK
   script bash <<'EOF'
 zkflock --hold --lease 6 "$LOCK" 2>log
@@ -67,10 +67,10 @@ EOF
   eventually contains log "was sent SIGTERM, then killed"
 }
 
-@test "--hold: who has the number of a script that has ended is left alone" {
+@test "--hold: a process with the pid of a script that has ended is left alone" {
   cat >caller <<'EOF'
 zkflock --hold --lease 6 "$1" 2>log
-# None forks any more, which would take the number that is to come.
+# None of them forks any more: that would take the pid that the test waits for.
 (trap '' TERM; echo $BASHPID >stubborn; exec sleep 1000) &
 echo $$ >caller.pid
 exec sleep 1000
@@ -132,7 +132,7 @@ EOF
   eventually gone "$keeper"
 }
 
-@test "--hold: what uses the lock when the script has ended is ended with what holds it" {
+@test "--hold: a zkflock that uses the lock after the script's end is ended with the keeper" {
   export LOCK
   script bash <<'EOF'
 eval "$(zkflock --hold --for $$ --export "$LOCK")"
@@ -161,7 +161,7 @@ EOF
   eventually contains log "process $script was ended by SIGUSR1"
 }
 
-@test "--hold: kill -9 of what holds it ends the script, and the lock comes free" {
+@test "--hold: kill -9 of the keeper ends the script and frees the lock" {
   export LOCK
   script bash <<'EOF'
 zkflock --hold "$LOCK"
@@ -175,7 +175,7 @@ EOF
   eventually is_free "$LOCK"
 }
 
-@test "--hold: kill -9 of what waits for the lock leaves the script alone" {
+@test "--hold: kill -9 of a keeper that waits for the lock leaves the script alone" {
   export LOCK
   hold "$LOCK" other
   script bash <<'EOF'
@@ -195,14 +195,14 @@ EOF
   ends_with 0 "$holder"
 }
 
-@test "--hold: kill -9 of what has the lock, but has not told the script yet, gives the lock back" {
+@test "--hold: kill -9 of a keeper that has not told the script yet frees the lock" {
   hold "$LOCK" other
   sleep 1000 3>&- 4>&- &
   for=$!
   background -v --hold --for "$for" "$LOCK" 2>log
   front=$!
   eventually contains log "waiting for"
-  # Nothing is told before the guard watches the script.
+  # The script is told only after the guard watches it.
   keeper=$(children "$front" zkflock)
   guard=$(children "$keeper" lock-guard)
   kill -STOP "$guard"
@@ -218,7 +218,7 @@ EOF
   kill "$for"
 }
 
-@test "--hold: a script that has given the lock back is spared when what uses it still is ended" {
+@test "--hold: a script that has released the lock is spared when a zkflock that still uses it is ended" {
   export LOCK
   script bash <<'EOF'
 eval "$(zkflock --hold --lease 4 --for $$ --export "$LOCK")"
@@ -237,7 +237,7 @@ EOF
   ends_with 0 "$script"
 }
 
-@test "--hold --for a process that adopts what holds the lock: all but that is ended when the lock is lost" {
+@test "--hold --for a process that adopts the keeper: when the lock is lost, that process is ended and the keeper is not" {
   cat >adopter <<'EOF'
 import ctypes, os, signal, subprocess, sys, time
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) # PR_SET_CHILD_SUBREAPER

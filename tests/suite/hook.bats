@@ -2,7 +2,7 @@
 
 load helper
 
-# A hook that writes down what it is told and what it finds.
+# A hook that writes down its event and its environment.
 teller() {
   cat >teller <<'EOS'
 #!/bin/sh
@@ -11,7 +11,7 @@ EOS
   chmod +x teller
 }
 
-# events: those that teller was told, in one line.
+# events: prints the events that teller got, in one line.
 events() { cut -d: -f2 told | paste -sd' '; }
 
 @test "a free lock: acquired and released, in this order, with node and token" {
@@ -40,7 +40,7 @@ events() { cut -d: -f2 told | paste -sd' '; }
 @test "a lock that is waited for: waiting first, without node and token, once" {
   teller
   hold "$LOCK" release
-  # What a zkflock around this one has set is not this lock's.
+  # Variables that a zkflock around this one has set do not belong to this lock.
   ZKFLOCK_NODE=/another ZKFLOCK_TOKEN=1 wait_in_line log --hook ./teller "$LOCK" \
     sh -c 'echo "$ZKFLOCK_LOCK:$ZKFLOCK_NODE:$ZKFLOCK_TOKEN"' >out
   eventually test -s told
@@ -63,7 +63,7 @@ events() { cut -d: -f2 told | paste -sd' '; }
   assert_equal "$(events)" "waiting acquired released"
 }
 
-@test "whoever gives up is told busy, whoever is ended while waiting nothing more" {
+@test "the hook gets busy when zkflock gives up, and nothing more when a signal ends the wait" {
   teller
   hold "$LOCK" release
   run -1 zkflock -n --hook ./teller "$LOCK" true
@@ -86,7 +86,7 @@ statuses() {
 echo "$1 ${ZKFLOCK_STATUS-none}" >>status.told
 EOS
   chmod +x status.teller
-  # What a zkflock around this one has set is not this run's.
+  # Variables that a zkflock around this one has set do not belong to this run.
   ZKFLOCK_STATUS=99 zkflock --hook ./status.teller "$LOCK" "$@" 2>log || true
   paste -sd' ' status.told
 }
@@ -148,7 +148,7 @@ EOS
   assert_not_exist told
 }
 
-@test "several locks are told of as the one that was named" {
+@test "with several locks, the hook gets the one that was named" {
   teller
   run -0 zkflock --with "$LOCK.a" --with "$LOCK.z" --hook ./teller "$LOCK" true
   assert_equal "$(cut -d: -f2,3 told)" "acquired:$LOCK
@@ -217,7 +217,7 @@ EOS
   cat >lists <<'EOS'
 #!/bin/sh
 cat
-# One of them is its own.
+# One of them is the shell's own.
 ls /proc/self/fd | paste -sd' ' >>fds
 readlink /proc/self/fd/0 >>fds
 echo to stdout
@@ -292,7 +292,7 @@ EOS
   assert_equal "$(cat log)" ""
 }
 
-@test "released is not told of a lock that could not be given back" {
+@test "no released for a lock that could not be released" {
   teller
   open_proxy
   background -z "$VIA" --session-timeout 8 --hook ./teller "$LOCK" sh -c 'touch started; until [ -e go ]; do sleep 0.05; done' 2>log

@@ -45,7 +45,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   run -0 zkflock "$LOCK/000000001/9999999999/step" true
 }
 
-@test "a part of a name that a contender would have: what others have made there can be taken away" {
+@test "a part of a name that a contender would have: locks that are there already can be broken and removed" {
   zkflock "$LOCK" true
   zk "$ONE" create "$LOCK/0000000000/step" $'zkflock/1 base=0 lease=15000ms\n'
   run -0 zkflock --list "$LOCK/0000000000/step"
@@ -121,7 +121,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
     [--nb]=-n [--nonblock]=-n [--nonblocking]=-n [--wait]=-w [--timeout]=-w [--conflict-exit-code]=-E
   )
   local action option name all expected wrong=''
-  # Read after the options: whoever gets there was not refused, and has asked no server.
+  # This comes after the options: a zkflock that gets there has accepted them and asked no server.
   mkdir -p xdg/zkflock
   echo nonsense >xdg/zkflock/config
   all=$(zkflock --help | grep -oE '^ +(-[a-zA-Z], )*--.*' | grep -oE '(^| )--[a-z][a-z-]*' | sort -u)
@@ -146,7 +146,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   assert_equal "$wrong" ""
 }
 
-@test "options that have no effect are nobody's business in a config file" {
+@test "options without an effect are ignored in a config file" {
   printf '[lock %s]\npermits = 2\ntimeout = 0\nhook = true\nlease = 20s\nretry = 2\nconflict-exit-code = 9\n' \
     "$LOCK" >config
   run -1 zkflock --config config --list -q "$LOCK"
@@ -196,7 +196,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
     -z "$ONE/no/such/chroot" "$LOCK" touch ran
 }
 
-# unreachable PORT: is given up on within the time, with status 69.
+# unreachable PORT: fail unless zkflock gives up within the time, with status 69.
 unreachable() {
   run -69 timeout 10 zkflock -z "127.0.0.1:$1" --connect-timeout 1 "$LOCK" touch ran
   assert_output --partial "zkflock: no server reachable at 127.0.0.1:$1 within 1 s"
@@ -245,13 +245,13 @@ end_hostile_server() {
 @test "a server that promises weeks and hangs up" {
   hostile_server weeks
   run -69 timeout 15 zkflock -z "127.0.0.1:$port" --connect-timeout 1 "$LOCK" touch ran
-  # The latter if it hung up before the session was noticed.
+  # The latter if the server hung up before zkflock noticed the session.
   assert_output --regexp "^zkflock: (lost contact with|no server reachable at) 127.0.0.1:$port .*; $LOCK was not taken$"
   assert_not_exist ran
   end_hostile_server
 }
 
-@test "a server that says that it is read-only: found out in time, by whoever asks" {
+@test "a server that says that it is read-only: every action finds out in time" {
   hostile_server readonly
   unreachable "$port"
   assert_output --partial "within 1 s: the server is read-only; check --servers"
@@ -266,12 +266,12 @@ end_hostile_server() {
   end_hostile_server
 }
 
-@test "a signal ends what a read-only server holds up, also one that was stopped meanwhile" {
+@test "a signal ends a zkflock that a read-only server holds up, even after it was stopped" {
   hostile_server readonly
   background -vv -z "127.0.0.1:$port" --connect-timeout 60 "$LOCK" touch ran 2>log
   pid=$!
   eventually contains log "READ-ONLY mode"
-  # So long that the client library looks for another server at once when it goes on.
+  # For so long that the client library, when it goes on, looks for another server at once.
   kill -STOP "$pid"
   sleep 0.5
   kill -CONT "$pid"
@@ -344,7 +344,7 @@ zkflock: no locks below /locks"
 
 @test "a dead first server is left for the next one long before the client library would" {
   hostile_server silent
-  # The list is shuffled: in 8 runs the silent one is first about 4 times.  The library alone would
+  # The list is shuffled: in 8 runs the silent one is first about 4 times.  The client library alone would
   # stay with it for 40 s.
   for _ in $(seq 8); do
     run -0 timeout 30 zkflock --session-timeout 60 --connect-timeout 60 \

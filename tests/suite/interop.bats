@@ -83,12 +83,12 @@ contest() {
   wait
 }
 
-# after_one KIND: it held $LOCK-KIND once and left; what zkflock then says is in log.KIND
+# after_one KIND: such a client held $LOCK-KIND once and left; zkflock's messages are then in log.KIND
 after_one() {
   local lock=$LOCK-$1
   zkflock --lease 4 "$lock" true
   "$TESTS_DIR/interop/contest" "$ONE" "$lock" other 1 "$1" >contest."$1"
-  # Not even -n is an excuse: it is the first in the queue.
+  # It waits even with -n, since it is first in the queue.
   zkflock -v -n "$lock" touch "ran.$1" 2>"log.$1"
 }
 

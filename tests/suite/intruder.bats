@@ -1,4 +1,4 @@
-# Another user of the machine, who may connect to the sockets of zkflock and make some of his own.
+# Another user of the machine, who can connect to zkflock's sockets and make sockets of his own.
 
 load helper
 load hold
@@ -40,7 +40,7 @@ while time.monotonic() < end:
   done
 }
 
-@test "another user who connects all the time takes no lock away, and keeps nobody out" {
+@test "another user who keeps connecting takes no lock away and keeps no zkflock out" {
   background --lease 6 "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; sleep 8; zkflock "$0" echo inside >inner' "$LOCK" 2>log
   holder=$!
   eventually test -s held
@@ -50,7 +50,7 @@ while time.monotonic() < end:
   refute [ -s log ]
 }
 
-@test "nor one a lock that is held for a script, which --unlock gives back meanwhile" {
+@test "another user who keeps connecting takes no lock away from a script, and --unlock works meanwhile" {
   setsid sleep 1000 3>&- 4>&- &
   other=$!
   eval "$(zkflock --hold --lease 6 --export --for "$other" "$LOCK" 2>log)"
@@ -61,7 +61,7 @@ while time.monotonic() < end:
   kill "$other"
 }
 
-@test "nor can he fill the queue of one that is stopped so that one inside waits for ever" {
+@test "another user who fills the queue of a stopped zkflock does not make one inside wait for ever" {
   background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.05; done' 2>log
   holder=$!
   eventually test -s held
@@ -82,7 +82,7 @@ with open("filled", "w") as file:
     print(len(crowd), file=file)
 time.sleep(60)' "$(cat held)"
   eventually test -s filled
-  # Everybody who finds a place stands behind so many of his.
+  # Each connection that finds a place stands behind that many of the intruder's.
   assert [ "$(cat filled)" -le 100 ]
   # While it waits for a place it hears no TERM.
   ZKFLOCK_HELD=$(cat held) run -69 timeout -s KILL 20 zkflock --connect-timeout 0.5 "$LOCK" touch ran
@@ -95,7 +95,7 @@ time.sleep(60)' "$(cat held)"
 
 namespace() { printf '%x' "$(stat -Lc %i /proc/self/ns/pid)"; }
 
-@test "another user cannot take the names that a hold listens by, nor be taken for one" {
+@test "another user cannot take the names that a hold listens on, nor pass for a hold" {
   setsid sleep 1000 3>&- 4>&- &
   other=$!
   started=$(printf '%x' "$(cut -d' ' -f22 "/proc/$other/stat")")
@@ -118,7 +118,7 @@ time.sleep(60)' "$(namespace)-$other" "$started"
   kill "$other"
 }
 
-@test "a script with the number of one that has ended has none of its locks" {
+@test "a script with the pid of a script that has ended has none of its locks" {
   cat >caller <<'EOF'
 eval "$(zkflock --hold --for $$ --export "$1")"
 setsid zkflock "$1" sh -c 'touch inside; until [ -e end ]; do sleep 0.05; done' &
@@ -153,7 +153,7 @@ EOF
   assert_line free
 }
 
-# Says what a zkflock of another build could say, and shows the first word of the answer.
+# Sends what a zkflock of another build could send, and prints the first word of the answer.
 speak() { # speak NAME TEXT [COMMAND]...: by COMMAND
   local name=$1 text=$2
   shift 2
@@ -165,7 +165,7 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
     print(s.recv(1000).split()[0].decode())' "$name" "$text"
 }
 
-@test "root of another pid namespace on the same network gives nothing back" {
+@test "root of another pid namespace on the same network releases nothing" {
   setsid sleep 1000 3>&- 4>&- &
   other=$!
   eval "$(zkflock --hold --export --for "$other" "$LOCK")"
@@ -173,7 +173,7 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
   run -0 speak "$ZKFLOCK_HELD" "${unlock%x}" unshare -pf --mount-proc
   assert_output unknown
   unset ZKFLOCK_HELD ZKFLOCK_NODE
-  # One from which it is not to be seen.
+  # A pid namespace whose processes the outer zkflock cannot see.
   cat >inside <<'EOF'
 sleep 1000 &
 eval "$(zkflock --hold --export --for $! "$1/b")"
@@ -197,7 +197,7 @@ EOF
   kill "$other"
 }
 
-@test "who has the number of one that asked for the lock and has ended is left alone" {
+@test "a process with the pid of a zkflock inside that has ended is left alone" {
   cat >asker <<'EOF'
 import os, socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -225,7 +225,7 @@ EOF
   unshare -Urpf --mount-proc bash world "$LOCK" >out 3>&- 4>&- &
   world=$!
   eventually test -e ready
-  # It has been heard by now, as everybody after it.
+  # By now zkflock has read its request, and all later ones.
   run -0 speak "$(cat held)" "enter 0 0
 $LOCK
 $ZKFLOCK_SERVERS"

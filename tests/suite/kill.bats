@@ -1,4 +1,4 @@
-# The end of a command's tree where the machine makes it hard.
+# Ending a command's tree on machines that make it hard.
 
 load helper
 load beating
@@ -22,7 +22,7 @@ END
   chmod +x stubborn
 }
 
-# loses ARG...: a command under a lock that is lost leaves nothing alive, and that is said.
+# loses ARG...: fail unless a lost lock leaves nothing of the command alive, and a message says so.
 loses() {
   rm -f daemon command log
   setsid "$@" zkflock -v --lease 4 --kill-after 0.1 "$LOCK" ./stubborn 2>log 3>&- 4>&- &
@@ -49,7 +49,7 @@ loses() {
       2>log 3>&- 4>&- &
     outer=$!
     eventually test -s held
-    # Neither is it a descendant, nor are its children; and when it has ended nobody reaps it.
+    # Neither it nor its children are descendants; when it has ended nobody reaps it.
     ZKFLOCK_HELD=$(cat held) setsid sh -c 'zkflock "$@" & exec sleep 1000' sh "$LOCK" sh -c \
       'trap "" TERM; echo $$ >inside; until [ -e release ]; do sleep 0.05; done' 2>inner.log 3>&- 4>&- &
     parent=$!
@@ -63,7 +63,7 @@ loses() {
   done
 }
 
-# in_hiding ARG...: where /proc hides what may not be traced, and zkflock may trace its own alone.
+# in_hiding ARG...: where /proc hides processes that may not be traced, and zkflock may trace only its own.
 in_hiding() {
   unshare -Urpfm --kill-child bash -c 'mount -t proc -o hidepid=4 none /proc &&
     setpriv --bounding-set=-all --inh-caps=-all "$@"' bash "$@"
@@ -186,8 +186,8 @@ END
   assert_line --regexp "nothing of ./crowd-command is left, [0-9.]+ s before the lease ended"
 }
 
-# survives_pkill PATTERN_OPTION...: what kills zkflock and the command by a pattern leaves a guard, which
-# ends the rest and gives the lock back.
+# survives_pkill PATTERN_OPTION...: a pkill(1) that kills zkflock and the command leaves a guard, which
+# ends the rest and releases the lock.
 survives_pkill() {
   rm -f daemon
   background --session-timeout 20 --hook true "$LOCK" ./"$name-job" 2>log
@@ -398,10 +398,10 @@ END
 @test "a process that cannot be killed at once: the guard of a killed keeper waits for its end" {
   unkillable --session-timeout 30
   kill -KILL "$keeper"
-  # KILL has been sent; what is root's lives on, so nobody else gets the lock.
+  # KILL has been sent; root's process lives on, so nobody else gets the lock.
   eventually gone "$below"
   run -1 zkflock -q -w 1 "$LOCK" true
-  # What starts meanwhile is killed too.
+  # A process that starts meanwhile is killed too.
   touch again
   eventually test -s late
   eventually gone "$(cat late)"

@@ -147,7 +147,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   # The kernel continues a stopped process whose group has lost its last other parent.
   kill -CONT "$keeper" || true
   ends_with 75 "$keeper"
-  # By the guard's clock; the keeper hears of it late.
+  # The guard's clock counts; the keeper hears of the end late.
   assert grep -q "nothing of ./stubborn is left, .* before the lease ended" log
 }
 
@@ -163,7 +163,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   counted_out 1
 }
 
-@test "the lease is over before the command could start: it is not started, and that is told" {
+@test "the lease is over before the command could start: it is not started, and a message says so" {
   zkflock --lease 8 "$LOCK" true
   hold "$LOCK" release
   began=$(now)
@@ -213,7 +213,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   for signal in STOP KILL; do
     guarded --once-per 1h "$LOCK.$signal" sh -c 'echo $$ >command; until [ -e go ]; do sleep 0.05; done'
     eventually test -s command
-    # One that is killed is stopped before, so that it does not hear of the end.
+    # A guard that will be killed is stopped first, so that it does not hear of the command's end.
     kill -STOP "$guard"
     touch go
     eventually command_is_zombie
@@ -226,11 +226,11 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   done
 }
 
-@test "the guard is stopped, then zkflock past its lease: a command that ended meanwhile is not told of as one in time" {
+@test "the guard is stopped, then zkflock past its lease: a command that ended meanwhile does not count as ended in time" {
   guarded --once-per 1h "$LOCK" sh -c 'echo $$ >command; until [ -e go ]; do sleep 0.05; done'
   eventually test -s command
   kill -STOP "$guard"
-  # A proof is answered that the guard does not hear of.
+  # The keeper gets an answer to a proof; the guard, stopped, does not hear of it.
   eventually past $(($(now) + 1200))
   kill -STOP "$keeper"
   eventually past $(($(now) + 4200))
@@ -260,7 +260,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
 }
 
 @test "the own znode is deleted by somebody: noticed at once, the command ended, 75" {
-  # With a lease so long that only the event can tell in time.
+  # The lease is so long that only the event can tell in time.
   background -v --lease 300 --kill-after 0.5 "$LOCK" sh -c 'trap "" TERM; touch ready; exec sleep 1000' 2>log
   keeper=$!
   eventually test -e ready
@@ -283,7 +283,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   guarded -z "$VIA" --on-lost term "$LOCK" sh -c 'trap "touch told" TERM; until [ -e release ]; do sleep 0.05; done'
   kill -STOP "$proxy_pid"
   eventually test -e told
-  # The next one has it while the command still runs: what this option gives up.
+  # The next one gets the lock while the command still runs: this option waives the guarantee.
   run -0 zkflock "$LOCK" echo ran
   assert_output ran
   refute gone "$keeper"
@@ -305,7 +305,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   close_proxy
 }
 
-@test "--on-lost warn: what uses the lock when the command has ended is not waited for any more" {
+@test "--on-lost warn: when the command has ended, zkflock does not wait for others that use the lock" {
   open_proxy
   ZKFLOCK_SERVERS=$VIA guarded --on-lost warn "$LOCK" sh -c '
     (zkflock "$0" sh -c "touch in; until [ -e go ]; do sleep 0.05; done") &
@@ -336,14 +336,14 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   assert_output --regexp "its command may run for [45](.[0-9])? s more"
 }
 
-@test "everything was frozen for longer than the lease: the tree dies at once, and the overlap is told" {
+@test "everything was frozen for longer than the lease: the tree is killed at once, and the overlap reported" {
   beating
   guarded --lease 5 --kill-after 1.9 "$LOCK" ./beating
   eventually test -s command
   pids="$keeper $guard $(cat command)"
   # shellcheck disable=SC2086
   kill -STOP $pids
-  # The ensemble has given the place away, and the lease has ended.
+  # The session has expired, and the lease is over.
   PATIENCE=30 eventually zkflock -q -w 1 "$LOCK" true
   # The guard sends KILL at once, without another --kill-after and without the keeper.
   continued=$(now)
@@ -354,7 +354,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   assert grep -q "nothing of ./beating is left, but only .* after the lease ended: it may have run at the same time as the next holder of $LOCK" log
 }
 
-# The session outlives these: proofs are answered again before the loss is told of.
+# The session outlives these: proofs are answered again before the loss is reported.
 
 # frozen SECONDS PID...: stopped for that long.
 frozen() {
@@ -363,7 +363,7 @@ frozen() {
   kill -CONT "${@:2}"
 }
 
-@test "zkflock stood still, and contact is back: that is what is told" {
+@test "zkflock stood still, and contact is back: the message blames the standstill" {
   guarded --log-format json "${LONG_SESSION[@]}" "$LOCK" sh -c 'echo $$ >command; exec sleep 1000'
   eventually test -s command
   frozen 5 "$keeper" "$guard" "$(cat command)"
@@ -371,12 +371,12 @@ frozen() {
   run -0 cat log
   assert_line --regexp "\"event\":\"lost\".*\"reason\":\"standstill\""
   assert_line --regexp "\"lost $LOCK: zkflock itself stood still for [0-9.]+ s or longer, too long for a lease of 4 s; sh was "
-  # What counts is the last proof before.
+  # The last proof before that counts.
   assert_line --regexp "\"proof_age_s\":([5-9]|[0-9]{2})"
   refute_output --partial "no contact"
 }
 
-@test "the guard alone stood still, with contact all the time: that is what is told" {
+@test "only the guard stood still, with contact all the time: the message blames its standstill" {
   # The command of another holder ends by itself while its guard stands still: in time.
   background --session-timeout 20 --lease 22 --kill-after 12 "$LOCK.b" sh -c 'echo $$ >command; until [ -e release ]; do sleep 0.05; done; exit 5'
   other=$!
@@ -394,13 +394,13 @@ frozen() {
 writes() { figure zk_cnt_updatelatency; }
 written_since() { [ "$(writes)" -ge $(($1 + $2)) ]; } # written_since BEFORE N
 
-@test "contact comes back too late: for how long there was none is told" {
+@test "contact comes back too late: the message says for how long there was none" {
   open_proxy
   guarded "${LONG_SESSION[@]}" -z "$VIA" --on-lost term "$LOCK" sh -c 'trap "touch told" TERM; until [ -e release ]; do sleep 0.05; done'
   kill -STOP "$proxy_pid"
   eventually test -e told
   kill -CONT "$proxy_pid"
-  # By then there are answers to proofs, which are all that is written.
+  # By then there are answers to proofs; zkflock writes nothing else.
   before=$(writes)
   eventually written_since "$before" 8
   touch release
@@ -409,7 +409,7 @@ written_since() { [ "$(writes)" -ge $(($1 + $2)) ]; } # written_since BEFORE N
   assert grep -qE "lost $LOCK: no contact with the ensemble for [0-9.]+ s, from [0-9:]{8} on; sh was ended by SIGTERM" log
 }
 
-@test "lease, grace and lock delay that do not go together are refused with what would do" {
+@test "lease, grace and lock delay that do not go together are refused, with values that would" {
   for lease in 0 0.5 2.9 2d; do
     refuses 64 "--lease takes a time from 3 s to 1 d, not '$lease'" --lease "$lease" "$LOCK" touch ran
   done

@@ -18,7 +18,7 @@ teardown() {
 }
 
 @test "max-runtime: --on-lost warn: what goes on without its lock is ended at the limit" {
-  # The lease is over by then, and yet there is a grace.
+  # The lease is over by then; there is a grace all the same.
   background --max-runtime 8 --lease 4 --session-timeout 2 --kill-after 1 --on-lost warn "$LOCK" \
     sh -c 'trap "sleep 0.3; touch tidied; exit" TERM; echo $$ >pid; while :; do sleep 0.05; done' 2>log
   keeper=$!
@@ -76,13 +76,13 @@ teardown() {
   assert contains log "the guard process was killed, so the command was ended"
 }
 
-@test "max-runtime: a lock that is lost in the grace is told of as lost, with 124" {
+@test "max-runtime: a lock that is lost in the grace is reported as lost, with 124" {
   printf '#!/bin/sh\necho "$1" >>told\n' >teller
   chmod +x teller
   runs asked -v --max-runtime 3 --lease 60 --kill-after 20 --hook ./teller "$LOCK" \
     sh -c 'trap "touch asked" TERM; until [ -e go ]; do sleep 0.05; done'
   lose
-  # It is heard of before the command ends.
+  # The message comes before the command ends.
   eventually has_watches 0
   eventually past $(($(now) + 500))
   touch go
@@ -99,7 +99,7 @@ teardown() {
   ends_with 75 "$keeper"
 }
 
-@test "max-runtime: --on-lost warn: what lost contact and is used inside is told of once, and gets SIGTERM at the limit" {
+@test "max-runtime: --on-lost warn: a lock that is lost while a zkflock inside uses it is reported once, and SIGTERM comes at the limit" {
   open_proxy
   runs inside --max-runtime 9 --lease 6 --kill-after 2.5 --session-timeout 20 --on-lost warn -z "$VIA" "$LOCK" \
     zkflock "$LOCK" sh -c 'echo $$ >inside; exec sleep 1000'

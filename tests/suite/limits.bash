@@ -14,7 +14,7 @@ EOS
   chmod +x "$1"
 }
 
-# tidy: a command of that name that answers TERM: it tidies up until there is the file "tidied".
+# tidy: a command of that name that tidies up on TERM, until the file "tidied" exists.
 tidy() {
   cat >tidy <<'EOS'
 #!/bin/sh

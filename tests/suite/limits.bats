@@ -45,7 +45,7 @@ load limits
   background --max-runtime 3 --kill-after 1500ms --signal HUP "$LOCK" ./first 2>log
   first=$!
   eventually test -e first.pids
-  # Whoever comes next finds nothing of it.
+  # The next holder finds nothing of the command.
   run -0 zkflock "$LOCK" sh -c 'for pid in $(cat first.pids); do [ ! -d "/proc/$pid" ] || echo "alive: $pid"; done; cat /proc/uptime >next'
   assert_output ""
   ends_with 124 "$first"
@@ -120,7 +120,7 @@ again 1"
   ends_with 124 "$keeper"
 }
 
-@test "max-runtime: a zkflock that came in from elsewhere and ends at once is not waited for longer" {
+@test "max-runtime: the grace ends when a zkflock that came in from elsewhere has ended" {
   background --max-runtime 3 --lease 60 --kill-after 8 "$LOCK" \
     sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e go ]; do sleep 0.05; done; exit 3' 2>log
   keeper=$!
@@ -140,7 +140,7 @@ again 1"
   run -124 zkflock --max-runtime 3 --tree "$LOCK" sh -c 'sleep 1000 & echo $! >child'
   assert_output --partial "what was started by sh ran longer than --max-runtime 3 s; "
   assert gone "$(cat child)"
-  # Without, what is left is nobody's business.
+  # Without --tree the limit does not count for descendants.
   run -0 zkflock --max-runtime 3 "$LOCK" sh -c 'sleep 1000 >out 2>&1 3>&- 4>&- & echo $! >child'
   kill "$(cat child)"
 }
@@ -287,7 +287,7 @@ again 1"
   kill -STOP "$(children "$waiter" lock-guard)"
   began=$(now)
   touch again
-  # From the start to the end of what it takes to be called late: 5 s, the grace, and 2 s.
+  # From the start until the keeper takes the guard for late: 5 s, the grace, and 2 s.
   eventually past $((began + 5500))
   kill -CONT "$(children "$waiter" lock-guard)"
   ends_with 5 "$waiter"

@@ -1,4 +1,4 @@
-# For the tests of --list: who holds, who waits, and what is told of them.
+# For the tests of --list: holders and waiters, and checks of the output.
 
 # Takes a lock in the background, with these options, until the file NAME.go is made.
 holder() { # holder NAME ARG...
@@ -14,7 +14,7 @@ waiter() { # waiter NAME ARG...
   LOGNAME=$name wait_in_line "log.$name" "$@" true
 }
 
-# json EXPRESSION: of $output, as d; prints what it comes to.
+# json EXPRESSION: prints the value of EXPRESSION, in which d is $output.
 json() {
   printf '%s' "${output:?}" | python3 -c "import json, sys; d = json.load(sys.stdin); print($1)"
 }

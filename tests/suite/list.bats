@@ -68,7 +68,7 @@ free, lease 15 s"
   end_all ann.go dan.go eve.go
 }
 
-@test "--list: who does not wait for those who vanished holds the lock, and can be made to give it up" {
+@test "--list: a holder that did not wait for vanished ones is shown as the holder, and --revoke reaches it" {
   zk "$ONE" create "$LOCK" ""
   holder ann --lock-delay 0 "$LOCK"
   run -0 zkflock --list "$LOCK"
@@ -110,7 +110,7 @@ free, lease 15 s"
   assert_equal "$(json "${lock}['waiting'][0]['command']")" true
   assert_equal "$(json "[d['locks'][1][k] for k in ('exists', 'state', 'kind', 'holders', 'waiting')]")" \
     "[False, 'free', None, [], []]"
-  # What the manual lists is what there is.
+  # The output has exactly the keys that the manual lists.
   for key in $(json "' '.join(sorted(set(d) | set($lock) | set($holder)))"); do
     assert grep -q "^\.It Cm $key\$" "$TESTS_DIR/../man/zkflock.1"
   done
@@ -123,7 +123,7 @@ free, lease 15 s"
   holder ann "$LOCK/busy"
   waiter ben "$LOCK/busy"
   holder cat --permits 2 "$LOCK/pool"
-  # One that has yet to wait for a holder that vanished holds nothing.
+  # A contender that still has to wait for a vanished holder holds nothing.
   others "$LOCK/settles" _c_0123456789abcdef0123456789abcdef-lock- 1 \
     $'zkflock/1 waiting exclusive\nann@h pid 7: true\nkind=exclusive settling=100000ms\n'
   run -0 --separate-stderr zkflock --list --held "$LOCK/"
@@ -175,7 +175,7 @@ pool"
   end_all ann.go
 }
 
-# noted LOCK SECONDS: as if the last run that succeeded had begun so long ago; prints when, in ms.
+# noted LOCK SECONDS: notes a last success that began so long ago; prints when, in ms.
 noted() {
   local began=$(($(zk "$ONE" mtime "$1.once") - $2 * 1000))
   zk "$ONE" set "$1.once" "zkflock-once/1 began=$began"$'\n'
@@ -208,7 +208,7 @@ noted() {
   run -0 zkflock --list "$LOCK/job"
   assert_line --index 1 "held, exclusive, 0 waiting, lease 15 s, last success 2h00m ago"
   end_all ann.go
-  # One that may not be read is not known, and nothing else suffers.
+  # A note that may not be read is shown as unknown, and does not affect anything else.
   zk "$ONE" deny "$LOCK/job.once" cdwa
   run -0 zkflock --list "$LOCK/job"
   assert_output "$LOCK/job
@@ -253,7 +253,7 @@ free, lease 15 s"
     --list -z 127.0.0.1:1 --connect-timeout 0.3
 }
 
-@test "--list: a holder that vanished is told of, and until when it is waited for" {
+@test "--list: a vanished holder, and until when the next one waits for it" {
   background --lease 10 --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
   crashing=$!
   eventually test -e crashing

@@ -47,8 +47,8 @@ watches() { # how many fired, on deletions or changes
   touch release
   eventually test -e served
   eventually has_watches 50
-  # The release woke the first waiter, and told itself; the mark of the new holder was told to the
-  # one behind it.
+  # The release fired the first waiter's watch and the holder's own; the new holder's mark fired the
+  # watch of the one behind it.
   assert_equal $(($(watches deleted) - deleted)) 2
   assert_equal $(($(watches changed) - changed)) 1
   touch go

@@ -1,4 +1,4 @@
-# For the tests of what is told of a run.
+# For the tests of the log of a run.
 
 # told LOG LOCK: checks what every line of JSON has, and prints for each with an event its name,
 # the session's number of those met so far, and the other members as NAME=VALUE; times as numbers.

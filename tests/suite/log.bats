@@ -1,4 +1,4 @@
-# What is told of a run: as text and as JSON.
+# The messages of a run: as text and as JSON.
 
 load helper
 load log
@@ -274,10 +274,10 @@ busy_with_holder() {
   run -64 zkflock --list --log-format json "$LOCK" "$LOCK/pool/leases"
   printf '%s\n' "$output" >log
   told log "$LOCK/pool/leases"
-  # Of several it is about none.
+  # A message about several locks names none.
   run -69 zkflock --list --log-format json -z 127.0.0.1:1 --connect-timeout 200ms "$LOCK" "$LOCK/pool"
   refute_output --partial '"lock"'
-  # What the config files say of it, where that is so.
+  # The lock's section of the config file counts, where there is one.
   printf '[lock far]\npath = %s/far\nservers = 127.0.0.1:1\n' "$LOCK" >config
   run -0 --separate-stderr zkflock --config config --list --log-format json
   grep "servers of its own" <<<"$stderr" >log

@@ -136,7 +136,7 @@ loses_at_once() {
 }
 
 @test "a holder that loses the answers to a proof keeps the lock" {
-  # That of the ensemble is lost, or the one that tells whose znode it is.
+  # Loses the answer to the check, or the one that tells which session owns the znode.
   for operation in multi exists; do
     LOCK=/t/names/proof/$operation
     zkflock --lease 12 "$LOCK" true

@@ -11,7 +11,7 @@ export ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0
 note() { zk "$ONE" get "$LOCK.once"; }
 is_noted() { [[ $(note) =~ ^zkflock-once/1\ began=[1-9][0-9]{12}$ ]]; }
 
-# set_note_back MS: as if so much time had passed.
+# set_note_back MS: makes the last success that much older.
 set_note_back() {
   local text
   text=$(note)
@@ -91,7 +91,7 @@ own_node() { zk "$ONE" ls "$LOCK" | head -n 1; }
   assert_output ran
 }
 
-@test "once-per: who waited for a run that succeeded is skipped, however long it took" {
+@test "once-per: a zkflock that waited for a successful run is skipped, however long that run took" {
   echo 0 >long.status
   start long --once-per 1s "$LOCK"
   long=$job
@@ -100,7 +100,7 @@ own_node() { zk "$ONE" ls "$LOCK" | head -n 1; }
   began=$(now)
   passed() { [ "$(now)" -gt $((began + 2000)) ]; }
   eventually passed
-  # Who comes so long after its begin runs.
+  # A run that comes this long after the begin of that one is due.
   wait_in_line later --once-per 1s "$LOCK" touch ran
   later=$waiter
   touch long.go
@@ -122,7 +122,7 @@ own_node() { zk "$ONE" ls "$LOCK" | head -n 1; }
   assert [ "${text#*=}" -le "$began" ]
 }
 
-@test "once-per: a begin in the future is just now, or a clock's error" {
+@test "once-per: a last success in the future counts as just now, or as a clock's error" {
   zkflock --once-per 1h "$LOCK" true
   set_note_back $((-1800 * 1000))
   run -0 zkflock -v --once-per 1h "$LOCK" echo ran
@@ -183,7 +183,7 @@ own_node() { zk "$ONE" ls "$LOCK" | head -n 1; }
   assert_output ran
 }
 
-@test "once-per: a note that is none is refused and left alone, an empty one is none yet" {
+@test "once-per: a note with other data is refused and left alone, an empty one counts as none" {
   zkflock "$LOCK" true
   for content in "10.0.0.1:80" $'zkflock-once/2 began=5\n' "zkflock-once/1 began=5" $'zkflock-once/1 began=-5\n'; do
     zk "$ONE" create "$LOCK.once" "$content"
@@ -221,7 +221,7 @@ own_node() { zk "$ONE" ls "$LOCK" | head -n 1; }
   zk "$ONE" deny "$LOCK/in.once" rwcda
 }
 
-# A zkflock that finds out what has happened to its lock only when its command has ended.
+# A zkflock that learns what has happened to its lock only when its command has ended.
 freeze() { kill -STOP "$1"; }
 thaw() { # thaw PID NAME
   eventually gone "$(cat "$2.in")"
@@ -241,7 +241,7 @@ thaw() { # thaw PID NAME
   assert_equal "$(note)" "$NEVER"
 }
 
-@test "once-per: a late note does not write over what a later holder found, whatever their names" {
+@test "once-per: a late success does not change the note that a later holder has read, whatever their znodes' names" {
   for kind in --exclusive --unfair; do
     LOCK=$LOCK$kind
     echo 0 >"late$kind.status"
@@ -282,7 +282,7 @@ thaw() { # thaw PID NAME
 }
 
 @test "once-per: no contact before the command: 69; after it: a warning, and the command's status" {
-  # stalling REPLY ARG...: zkflock with contact up to that reply, and none from then on.
+  # stalling REPLY ARG...: runs zkflock through a proxy that loses contact after that reply.
   stalling() {
     open_proxy stall "$1"
     shift
@@ -317,11 +317,11 @@ thaw() { # thaw PID NAME
 # events LOG: what happened to the lock, of a log in JSON, in one line.
 events() { grep -oE '"event": ?"(acquired|lost|released|exit)"' "$1" | cut -d'"' -f4 | paste -sd" "; }
 
-@test "once-per: with --retry, whatever was acquired is told to be released or lost" {
+@test "once-per: with --retry, each acquired is followed by released or lost" {
   for pause in 100ms 4; do
     LOCK=/t/once/retry/$pause
     zkflock "$LOCK" true
-    # The answer on the note does not come; after the longer pause there is contact again.
+    # The answer about the note does not come; after the longer pause there is contact again.
     open_proxy stall 4
     zkflock -v --log-format json -z "$VIA" --connect-timeout 1 --session-timeout 2 \
       --lock-delay 0 --once-per 1h --retry 3 --retry-delay "$pause" "$LOCK" true 2>log
@@ -351,7 +351,7 @@ events() { grep -oE '"event": ?"(acquired|lost|released|exit)"' "$1" | cut -d'"'
   assert_exist again
 }
 
-# Whoever starts first is killed before it has succeeded, the second one after that; both with all
+# The first one is killed before it has succeeded, the second one after that; both with all
 # processes, as by a crash of the host.
 readonly crashing='exec 9>>alone.$1
 flock -n 9 || echo overlap >>overlaps

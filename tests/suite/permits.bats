@@ -52,7 +52,7 @@ EOF
   assert_exist three
 }
 
-@test "--permits -n: who comes at the same time as others is not sent away while permits are free" {
+@test "--permits -n: a zkflock that comes together with others does not give up while permits are free" {
   for i in {1..5}; do
     zkflock -n --permits 5 "$LOCK" sh -c 'touch "ran.$1"; until [ -e go ]; do sleep 0.05; done' sh "$i" &
   done
@@ -63,7 +63,7 @@ EOF
   wait
 }
 
-@test "--permits: who has lost its turn by somebody's hand does not keep the others from theirs" {
+@test "--permits: a waiter whose turn is deleted by somebody does not block the others" {
   zkflock --permits 1 "$LOCK" sh -c 'touch first; until [ -e go ]; do sleep 0.05; done' &
   eventually test -e first
   zkflock --permits 1 "$LOCK" touch second &
@@ -105,7 +105,7 @@ EOF
   eventually waiting_is_watched
   touch a.go
   eventually lines started 3
-  # One has its permit and the next one its turn; those behind that have not been woken.
+  # One has its permit and the next one its turn; the waiters behind were not woken.
   eventually waiting_is_watched
   for i in 4 5; do BY=$i LOCK=$LOCK/locks refute asked_for WATCH 2; done
   touch b.go 1.go 2.go 3.go 4.go 5.go
@@ -117,7 +117,7 @@ EOF
 
 waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
 
-@test "--permits: no lock is called like what would make a semaphore of its parent" {
+@test "--permits: a name that would make a semaphore of the lock above is refused" {
   local sentence="the LOCK $LOCK/leases would make a semaphore of $LOCK: the name leases is kept for the permits of one; choose another LOCK"
   refuses 64 "$sentence" "$LOCK/leases" touch ran
   refuses 64 "$sentence" --permits 2 "$LOCK/leases" touch ran
@@ -129,13 +129,13 @@ waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
   refuses 64 "$sentence" --permits 2 "$LOCK/leases/x" touch ran
   refuses 64 "$sentence" --with "$LOCK/leases/x" "$LOCK" touch ran
   refuses 64 "$sentence" --hold --for $$ "$LOCK/leases/x"
-  # What others have made there can be looked at and taken away.
+  # Locks that others have made there can be listed and removed.
   zk "$ONE" create "$LOCK/leases/x" $'zkflock/1 base=0 lease=15000ms\n'
   run -0 zkflock --list --names "$LOCK/leases/x"
   assert_output "$LOCK/leases/x"
   run -1 zkflock --break --yes "$LOCK/leases/x"
   zkflock --remove "$LOCK/leases/x"
-  # At the root there is nothing above that could be one.
+  # At the root there is no lock above that could be a semaphore.
   for lock in /leases /leases/x; do
     run -0 zkflock "$lock" true
     zkflock --remove "$lock"
@@ -182,12 +182,12 @@ waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
       refuses 64 "$LOCK/$part is a part of the semaphore $LOCK; give that one as LOCK" $what "$LOCK/$part"
     done
   done
-  # What is left of one that was not made to its end is shown no more.
+  # The rest of a semaphore that was not made completely is no longer shown.
   zk "$ONE" delete "$LOCK/leases"
   run -0 zkflock --list "$LOCK"
   assert_output "$LOCK
 free, and never used as a lock"
-  # Where there is no semaphore, that is a lock like others.
+  # Without a semaphore, that name is a lock like any other.
   zkflock "$LOCK.none/locks" true
   for name in "$LOCK.none/" "$LOCK.none/locks"; do
     run -0 zkflock --list --names "$name"
@@ -196,7 +196,7 @@ free, and never used as a lock"
   assert_not_exist ran
 }
 
-@test "--permits: a lock called locks waits for nothing that left the znode above, and writes nothing there" {
+@test "--permits: a lock called locks does not wait for departures from the znode above, and writes nothing there" {
   zkflock "$LOCK/a" true
   zkflock --remove "$LOCK/a"
   run -0 zkflock -w 1 "$LOCK/locks" echo ran
@@ -204,7 +204,7 @@ free, and never used as a lock"
   assert_equal "$(zk "$ONE" stat "$LOCK" | cut -d" " -f1)" 0
 }
 
-@test "--permits: behind the holder of a lock called locks it is told who that is" {
+@test "--permits: a waiter behind the holder of a lock called locks names that holder" {
   LOGNAME=ci hold "$LOCK/locks" release
   local since
   since=$(now)
@@ -240,7 +240,7 @@ free, and never used as a lock"
   run -0 zkflock -n "$LOCK/plain" true
 }
 
-@test "--permits: a part of a semaphore is none itself, idle or in use" {
+@test "--permits: a part of a semaphore cannot be a semaphore itself, idle or in use" {
   local sentence="$LOCK/locks is a part of the semaphore $LOCK; choose another LOCK"
   zkflock --permits 2 "$LOCK" true
   refuses 78 "$sentence" --permits 2 "$LOCK/locks" touch ran
@@ -277,7 +277,7 @@ free, and never used as a lock"
   assert_line ran
 }
 
-# One use as a lock and one as a semaphore at the same time, both the first.
+# Uses a path as a lock and as a semaphore at the same time, both for the first time.
 both_kinds() {
   zkflock -q "$1" flock -n -E 99 "judge.$2" sleep 0.02 &
   local lock=$! pid status
@@ -300,14 +300,14 @@ both_kinds() {
   done
 }
 
-@test "--permits: where others stood without a record they are waited for, once" {
+@test "--permits: if others have left the znode and there is no record, zkflock waits for them, once" {
   make_without_record "$LOCK" 2
   run -0 zkflock -v --permits 2 "$LOCK" echo ran
   assert_line --partial "$LOCK: a holder may have vanished from a lock that stood there"
   assert_line ran
   run -0 zkflock -v --permits 2 "$LOCK" echo ran
   refute_output --partial vanished
-  # One that is refused has not vanished.
+  # A contender that was refused has not vanished.
   run -78 zkflock "$LOCK" touch ran
   run -0 zkflock -v --permits 2 "$LOCK" echo ran
   refute_output --partial vanished
@@ -321,14 +321,14 @@ both_kinds() {
   assert_output "zkflock: $LOCK has 2 permits, not 3: all have to ask for the same number"
 }
 
-@test "--permits: where others stood since it was used last they are waited for, once" {
+@test "--permits: if others have left the znode since the semaphore was last used, zkflock waits for them, once" {
   for name in used wrong; do
     zk "$ONE" create "$LOCK/$name"
     zkflock --permits 2 "$LOCK/$name" true
     # The two znodes of the semaphore stay.
     stood_in "$LOCK/$name" 2
   done
-  # More departures are counted out than there were, and nobody makes up for that.
+  # Counts out more departures than there were; no later count makes up for that.
   for _ in 1 2 3; do zk "$ONE" set "$LOCK/wrong" ""; done
   for name in used wrong; do
     background -v --permits 2 "$LOCK/$name" touch "ran.$name" 2>"log.$name"
@@ -363,7 +363,7 @@ both_kinds() {
   ends_with 0 "$holder"
 }
 
-@test "--permits: where the data is of others no lock can have stood, and nobody is waited for" {
+@test "--permits: a znode with data of others was no lock, so zkflock waits for nobody" {
   zk "$ONE" create "$LOCK" "port = 8080"
   run -0 zkflock --permits 2 "$LOCK" true
   run -78 zkflock "$LOCK" touch ran
@@ -528,7 +528,7 @@ both_kinds() {
   done
 }
 
-@test "--permits: a departure that may not be counted out above is waited for, and told of" {
+@test "--permits: zkflock waits for a departure that it may not count out above, and warns" {
   zk "$ONE" create "$LOCK"
   zk "$ONE" deny "$LOCK" rcd
   zkflock --permits 2 "$LOCK" true

@@ -1,12 +1,12 @@
-# Whether a znode is a place for a lock or for permits, where others have been there.
+# Whether zkflock takes a lock, or permits, in a znode that others have used.
 
 load helper
 
-@test "--permits: what somebody has written into the znode is no lock that anybody vanished from" {
+@test "--permits: a znode with data of others was no lock that a holder could have vanished from" {
   # Nobody ever left that one.
   zk "$ONE" create "$LOCK/empty"
   zk "$ONE" set "$LOCK/empty" ""
-  # kazoo writes a number into an idle Semaphore; this is none.
+  # kazoo writes a number into an idle Semaphore; this is no number.
   zk "$ONE" create "$LOCK/text" "8080 is the port"
   for name in empty text; do
     run -0 zkflock -v --permits 2 "$LOCK/$name" echo ran

@@ -2,7 +2,7 @@
 
 load helper
 
-# With a place in the queue of its own, an inner one would wait for the outer one for ever.
+# If the inner zkflock queued, it would wait for the outer one for ever.
 inside() { timeout 20 zkflock "$@"; }
 
 @test "re-entry: at once, at any depth, through shells and make" {
@@ -41,7 +41,7 @@ EOF
   run -0 zkflock -n "$LOCK" true
 }
 
-@test "re-entry: who outlives the command dies with the lock" {
+@test "re-entry: a zkflock inside that outlives the command is ended when the lock is lost" {
   background -v --session-timeout 2 --lease 4 "$LOCK" sh -c '(zkflock "$0" sh -c "echo \$\$ >in; exec sleep 1000") &
     until [ -s in ]; do sleep 0.05; done' "$LOCK" 2>log
   holder=$!
@@ -144,12 +144,12 @@ EOF
   assert_output --partial "holding"
   run -0 inside "$LOCK.a" zkflock "$LOCK.b" sh -c 'echo "$ZKFLOCK_LOCK"'
   assert_output "$LOCK.b"
-  # Around them both is used.
+  # A lock that is held around both is used by both.
   run -0 inside "$LOCK.a" zkflock "$LOCK.b" zkflock --with "$LOCK.a" "$LOCK.b" echo ran
   assert_output ran
 }
 
-@test "re-entry: what is not held around is taken beside it" {
+@test "re-entry: a lock of --with that no zkflock around holds is taken as ever" {
   run -0 inside "$LOCK.a" zkflock -v --with "$LOCK.b" "$LOCK.a" \
     sh -c 'zkflock -n --no-reentry "$0" true; zkflock -n "$0" echo in' "$LOCK.b"
   assert_line --partial "]: $LOCK.a is held by the zkflock around this one"
@@ -157,7 +157,7 @@ EOF
   assert_line in
 }
 
-@test "--no-reentry inside queues up, outside it is found out" {
+@test "--no-reentry: a zkflock inside that has it queues, one around that has it makes the inner one be refused" {
   run -1 inside "$LOCK" zkflock --no-reentry -n "$LOCK" touch ran
   run -64 inside --no-reentry "$LOCK" zkflock "$LOCK" touch ran
   assert_not_exist ran
@@ -169,7 +169,7 @@ EOF
   assert_not_exist ran
 }
 
-@test "re-entry: an outer zkflock that is stopped is told of, and not the servers" {
+@test "re-entry: the message names an outer zkflock that is stopped, not the servers" {
   background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.05; done' 2>log
   holder=$!
   eventually test -s held
@@ -177,7 +177,7 @@ EOF
   ZKFLOCK_HELD=$(cat held) run -69 timeout 20 zkflock --connect-timeout 0.5 "$LOCK" touch ran
   kill -CONT "$holder"
   assert_output "zkflock: the zkflock around this one does not answer, and may hold $LOCK; $LOCK was not taken"
-  # As long as there is time it is waited for.
+  # zkflock waits for it as long as there is time.
   kill -STOP "$holder"
   ZKFLOCK_HELD=$(cat held) background "$LOCK" touch inside
   inner=$!
@@ -188,7 +188,7 @@ EOF
   ends_with 0 "$holder"
 }
 
-@test "re-entry: who waits for the answer of an outer zkflock that is stopped hears TERM" {
+@test "re-entry: TERM ends a zkflock that waits for the answer of a stopped outer one" {
   background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.05; done' 2>log
   holder=$!
   eventually test -s held
@@ -229,7 +229,7 @@ EOF
   ends_with 0 "$holder"
 }
 
-@test "re-entry: nobody is let in whom no descriptor is left for, to end him by" {
+@test "re-entry: a zkflock that could not be ended, for want of a descriptor, is not let in" {
   cat >ask <<'EOF'
 import os, socket, sys
 crowd = []
@@ -257,7 +257,7 @@ EOF
   ends_with 0 "$holder"
 }
 
-@test "re-entry: one too many is told so" {
+@test "re-entry: a zkflock beyond the greatest number is refused with a message" {
   cat >crowd <<'EOF'
 import os, socket, sys
 def enter():
@@ -279,7 +279,7 @@ EOF
   assert_not_exist ran
 }
 
-@test "re-entry: names of those that have ended, and nonsense, are passed over" {
+@test "re-entry: names of zkflocks that have ended, and nonsense, are ignored" {
   ZKFLOCK_HELD="0123456789abcdef01234567 x $(head -c 5000 /dev/zero | tr '\0' y)  " \
     run -0 zkflock "$LOCK" sh -c 'zkflock -n "$0" echo ran' "$LOCK"
   assert_output ran
@@ -306,7 +306,7 @@ EOF
   ends_with 0 "$outer"
 }
 
-# A holder whose way to the server is cut when its command ends, so that giving back takes its time.
+# A holder whose way to the server is cut when its command ends, so that its release takes a while.
 holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   local script=$1
   shift
@@ -318,7 +318,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   touch go
 }
 
-@test "re-entry: nobody is let in any more while the lock is given back" {
+@test "re-entry is refused while the lock is being released" {
   holder_cut_off 'echo "$ZKFLOCK_HELD" >held; echo "$ZKFLOCK_NODE" >outer; echo $$ >pid'
   eventually gone "$(cat pid)"
   ZKFLOCK_HELD=$(cat held) background -z "$VIA" "$LOCK" sh -c 'echo "$ZKFLOCK_NODE" >inner'
@@ -333,7 +333,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   nothing_left_of "$LOCK"
 }
 
-@test "re-entry: nobody is let in any more when the lock is lost" {
+@test "re-entry is refused when the lock is lost" {
   background --kill-after 2 "$LOCK" sh -c 'trap "zkflock \"\$0\" touch ran &" TERM
     echo "$ZKFLOCK_HELD" >held; touch ready; until [ -e go ]; do sleep 0.05; done' "$LOCK" 2>log
   holder=$!
@@ -346,7 +346,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   assert_not_exist ran
 }
 
-@test "re-entry: what is left behind lives on when nobody uses the lock, though it cannot be given back" {
+@test "re-entry: what the command left behind lives on when nobody uses the lock, though it cannot be released" {
   # A process that a zkflock inside has left behind does not use the lock.
   holder_cut_off 'zkflock "$0" sh -c "sleep 1000 & echo \$! >left"' --lease 4 --session-timeout 2
   ends_with 0 "$holder"
@@ -360,7 +360,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; touch ready; exec sleep 1000' 2>log
   holder=$!
   eventually test -e ready
-  # As a build server does that takes its client's environment on.
+  # As a build server does that uses its client's environment.
   ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'trap "" TERM; echo $$ >in; while :; do sleep 0.05; done'
   eventually test -s in
   lose
@@ -376,7 +376,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   guard=$(children "$(cat inner)" lock-guard)
   kill -STOP "$guard"
   kill -KILL "$(cat inner)"
-  # It is for its guard to end the command, which does not get to it.
+  # Its own guard would have to end the command, and does not get to it.
   run -1 zkflock -w 1 "$LOCK" touch ran
   refute gone "$(cat in)"
   kill -CONT "$guard"

@@ -20,7 +20,7 @@ teardown() {
 }
 
 @test "an overloaded server refuses requests: they are made again, in all that zkflock does" {
-  # Each request that comes while another one is dealt with waits for 20 ms, and is refused then.
+  # A request that comes while the server handles another one waits for 20 ms and is then refused.
   serve -Dzookeeper.request_throttle_max_requests=1 -Dzookeeper.request_throttle_stall_time=20 \
     -Dzookeeper.throttled_op_wait_time=1
   runs=()
@@ -60,7 +60,7 @@ teardown() {
   close_proxy
 }
 
-@test "a server that stays overloaded is called that" {
+@test "a server that stays overloaded: the message says so" {
   overloaded="is overloaded and refuses requests (ZooKeeper's request throttling); try again later"
   for action in --list --remove "--break --yes" --exclusive; do
     command=()
@@ -79,7 +79,7 @@ teardown() {
   zkflock --lease 6 "$LOCK" true
   background -v -z "$VIA" "$LOCK" sh -c 'until [ -e release ]; do sleep 0.05; done' 2>log
   holder=$!
-  # So many were refused; then one was not.
+  # This many were refused; then one was accepted.
   read -r -t 60 -u "${PROXY[0]}" _
   run -1 zkflock -n "$LOCK" true
   touch release
@@ -91,7 +91,7 @@ teardown() {
 @test "an ensemble that wants clients to authenticate: 77 at once, by whoever asks" {
   serve -Dzookeeper.enforce.auth.enabled=true -Dzookeeper.enforce.auth.schemes=digest
   refusal="$ZKFLOCK_SERVERS serves only clients that authenticate (ZooKeeper's enforce.auth or sessionRequireClientSASLAuth), which zkflock does not do"
-  # Nothing that takes its time can be meant: it would be tried for an hour.
+  # The options allow an hour of tries: status 77 must not come from a time that ran out.
   for kind in -x -s --unfair "--permits 2" "--with $LOCK.b" "--once-per 1h" "--retry 3"; do
     # shellcheck disable=SC2086 # options
     run -77 timeout 20 zkflock --connect-timeout 1h $kind "$LOCK" touch ran

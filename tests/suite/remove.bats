@@ -16,7 +16,7 @@ load remove
   assert_output ""
 }
 
-@test "--remove: what is not there is status 1 and a sentence" {
+@test "--remove of a lock that does not exist: status 1 and a message" {
   zkflock "$LOCK/other" true
   run -1 removal "$LOCK/none"
   assert_output "zkflock: $LOCK/none does not exist: there is nothing to remove"
@@ -78,7 +78,7 @@ load remove
   assert_output --regexp "^2 4 0 "
 }
 
-@test "--remove: while somebody who vanished may still run it is refused; -w waits a lease" {
+@test "--remove is refused while the command of a vanished holder may still run; -w waits a lease" {
   short "$LOCK"
   vanish "$LOCK"
   run -1 removal "$LOCK"
@@ -173,7 +173,7 @@ load remove
   eventually test -e held
   run -1 removal "$LOCK"
   assert_output --partial "$LOCK is not removed: it is in use, by "
-  # With -w, too, it is told who has a permit.
+  # With -w, too, the message names who has a permit.
   run -1 removal -w 1 "$LOCK"
   assert_output --regexp "^zkflock: $LOCK is not removed: it is in use, by [^ ]+@.* pid $holder: sh -c "
   zk "$ONE" await-count "$LOCK/leases" 1
@@ -266,13 +266,13 @@ load remove
   zk "$ONE" create "$LOCK/locks" $'zkflock/1 base=0 lease=20000ms\n'
   others "$LOCK/leases" lock- 1
   others_end
-  # Those who take permits made the lock for that with the lease that they asked for.
+  # --permits made that znode with the lease that it was asked for.
   run -1 removal "$LOCK"
   assert_output "zkflock: $LOCK is not removed: it is not known who held it before, and its command may run for a lease, 20 s; -w 21 waits for that"
   zk "$ONE" set "$LOCK/locks" $'zkflock/1 base=0 lease=4000ms\n'
   run -1 removal "$LOCK"
   assert_output --partial "its command may run for a lease, 15 s; -w 16 waits for that"
-  # Without a record it is nobody's count, whatever was written there.
+  # Without a record the version counts no departures, whatever was written there.
   zk "$ONE" set "$LOCK/leases" ""
   run -1 removal "$LOCK"
   assert_output --partial "it is not known who held it before"
@@ -287,7 +287,7 @@ load remove
   for name in leases locks; do run -0 removal "$LOCK/$name"; done
   run -0 removal "$LOCK"
   assert_equal "$(left)" ""
-  # One of the two alone makes no semaphore.
+  # Only both together make a semaphore.
   zkflock "$LOCK" true
   zk "$ONE" create "$LOCK/leases"
   run -1 removal "$LOCK"
@@ -322,7 +322,7 @@ load remove
   wait
   assert_not_exist failed
   assert_equal "$(cat counter)" 120
-  # It did both, and found fault with nothing else.
+  # Both happened, and there was no other error.
   assert contains removals "removed $LOCK"
   assert contains removals "$LOCK is not removed: somebody has just come"
   refute grep -v -e "removed $LOCK" -e "somebody has just come" -e "does not exist" removals

@@ -1,10 +1,10 @@
-# --remove: what is beside the lock, and what changes while zkflock waits to remove it.
+# --remove: znodes beside the lock, and changes while zkflock waits to remove it.
 
 load helper
 load vanishing
 load remove
 
-@test "--remove: what may not be read, and does not go along, is in nobody's way" {
+@test "--remove: a znode that may not be read and need not be deleted does no harm" {
   for name in a b; do zkflock "$LOCK/$name" true; done
   zk "$ONE" create "$LOCK/a/locks"
   for denied in "$LOCK/a/locks" "$LOCK"; do zk "$ONE" deny "$denied" wcda; done
@@ -18,7 +18,7 @@ load remove
 0 zkflock: removed $LOCK/b"
 }
 
-@test "--remove -w: a note that somebody deletes during the wait is missed by nobody" {
+@test "--remove -w: it does no harm if somebody deletes the note during the wait" {
   zkflock --once-per 1h "$LOCK" true
   hold "$LOCK" release
   removal_waits
@@ -30,9 +30,9 @@ load remove
   assert_equal "$(left)" ""
 }
 
-@test "--remove -w: who stood in the path of a semaphore and has left is no user any more" {
+@test "--remove -w: a contender at the path of a semaphore that has left is no longer a user" {
   zkflock --permits 1 "$LOCK" true
-  # That one has the turn to take a permit, and none.
+  # That one has the turn to take a permit, but no permit.
   zk "$ONE" contend "$LOCK/locks" lock- 1 < <(until [ -e release ]; do sleep 0.05; done) >made 3>&- 4>&- &
   turn=$!
   eventually contains made made
@@ -51,7 +51,7 @@ load remove
 # True if zkflock has read the znode of the permits since it joined.
 leases_read() { sed 1,/create/d frames | grep -q "reply .* $LOCK/leases "; }
 
-@test "--remove -w: who comes and vanishes while a lease is waited out keeps the semaphore" {
+@test "--remove -w: a contender that comes and vanishes while the lease is waited out keeps the semaphore" {
   zkflock --lease 6 --permits 2 "$LOCK" true
   vanish "$LOCK" --permits 2
   listen

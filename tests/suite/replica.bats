@@ -11,7 +11,7 @@ teardown() {
   left=$(await_no_process 5) || fail "processes are left: $left" || return 1
 }
 
-# Server I goes on alone for a while: what happens to it then takes the place of as many of the
+# Lets server I go on alone for a while: its transactions then take the place of as many of the
 # others' transactions, which never reach it.
 part() {
   local data=$BATS_TEST_TMPDIR/three/$1
@@ -46,8 +46,8 @@ forget_ghost() {
   zk "$good" await-count "$LOCK" 0
 }
 
-# One leaves uncounted, which the bad server does not hear of.  An election meanwhile, as on a busy
-# machine, would have it hear of everything: then once more, with another lock.
+# A contender leaves uncounted, and the bad server does not learn of it.  If there is an election
+# meanwhile, as on a busy machine, the server learns of everything: then once more, with another lock.
 miss_a_departure() {
   for try in 1 2 3 4 5; do
     LOCK=/t/replica/$BATS_TEST_NUMBER/$try
@@ -64,7 +64,7 @@ miss_a_departure() {
   fail "the server never missed the departure"
 }
 
-# One that does not count out who has vanished; until the file "end" is made.
+# A holder that does not count vanished ones out, until the file "end" is made.
 hold_at_good() {
   background -z "$good" --lock-delay 0 "$LOCK" sh -c 'touch held; until [ -e end ]; do sleep 0.05; done'
   holder=$!
@@ -86,7 +86,7 @@ wait_at_bad() {
 after_path() { sed "0,/connected to $VIA,/d; s/.*: connected to \([0-9.:]*\),.*/\1/; t; d" "$1" | head -n 1; }
 has_moved() { [ -n "$(after_path "$1")" ]; }
 
-# First at the other server, by a path that is cut then.
+# Connects to the other server first, by a path that is then cut.
 move_to_bad() {
   for _ in $(seq 30); do
     ONE=$good open_proxy
@@ -149,7 +149,7 @@ turns_often() { [ "$(grep -c "turning to another" "$1")" -ge 3 ]; }
 
 @test "a server that missed a departure hides no holder that vanished" {
   miss_a_departure
-  # Counted out elsewhere, by one that has waited, and vanishes next.
+  # A contender at another server waits, counts it out, and vanishes next.
   hold_at_good
   background -v -z "$good" --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000' 2>first
   second=$!

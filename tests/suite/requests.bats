@@ -4,7 +4,7 @@
 load helper
 load vanishing
 
-# zkflock bears a server's silence for a sixth of the lease, which is more than a test needs.
+# zkflock leaves a server after a sixth of the lease without an answer: longer than a test needs.
 setup() {
   common_setup
   zkflock --lease 60 "$LOCK" true
@@ -210,7 +210,7 @@ watches_its_predecessor_alone() { # watches_its_predecessor_alone [OPTION]: one 
   steps_are JOIN LIST WATCH WATCH PROVE LEAVE CLOSE
 }
 
-# long_lease: a lock for which zkflock bears the silence of a proxy that holds messages.
+# long_lease: a lock with so long a lease that zkflock does not leave a proxy that holds messages.
 long_lease() {
   LOCK=$LOCK/long
   zkflock --lease 120 "$LOCK" true
@@ -502,7 +502,7 @@ long_lease() {
   vanish "$LOCK"
   asks --remove -w 30 "$LOCK"
   ends_with 0 "$asker"
-  # It also looks who is there and what belongs to the lock.
+  # It also reads who is there and which znodes belong to the lock.
   run -0 grep -vx -e READ_VERSION -e '\[.*\]' <(steps frames "$LOCK")
   assert_output $'JOIN\nTELL_WAITING\nPROVE\nSQUARE\nREMOVE\nCLOSE'
 }

@@ -1,4 +1,4 @@
-# --retry: an ensemble that is not there yet, or not any more, before the command runs.
+# --retry: an ensemble that cannot be reached yet, or no longer, before the command runs.
 
 load helper
 
@@ -9,7 +9,7 @@ own_server() {
 }
 
 ensemble() {
-  # A server is nothing that the test leaves behind.
+  # Servers do not count as processes that the test leaves behind.
   env -u ZKFLOCK_TEST_MARK "$TESTS_DIR/ensemble" "$@" 3>&- 4>&-
 }
 
@@ -18,7 +18,7 @@ teardown() {
   common_teardown
 }
 
-# retries LOG N: so many times it was said that there will be another try.
+# retries LOG N: fail unless N messages say that there will be another try.
 retries() { [ "$(grep -c 'trying again in' "$1")" -ge "$2" ]; }
 
 readonly QUICK=(--connect-timeout 300ms --retry-delay 200ms)
@@ -106,7 +106,7 @@ readonly QUICK=(--connect-timeout 300ms --retry-delay 200ms)
   ensemble kill own 1
   eventually contains log "lost contact with $OWN while waiting; trying again in 10 s, 1 try left"
   ensemble revive own 1
-  # Its own old place would be one to wait for.
+  # Otherwise it would have to wait for its own old place.
   zk "$OWN" await-count "$LOCK" 1
   eventually waits_again
   touch release

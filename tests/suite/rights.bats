@@ -1,4 +1,4 @@
-# What takes which right: the message names the one that is missing, and the znode where it is.
+# Which right each step needs: the message names the right that is missing, and the znode.
 
 load helper
 
@@ -16,7 +16,7 @@ teardown() {
   common_teardown
 }
 
-# refused STATUS SENTENCE ARG...: by the server, where nobody is waited for.
+# refused STATUS SENTENCE ARG...: fail unless the server refuses this run, without a wait.
 refused() {
   local status=$1 sentence=$2
   shift 2
@@ -25,7 +25,7 @@ refused() {
   assert_not_exist ran
 }
 
-# steps_in STATUS SENTENCE ARG...: the same for what is no run.
+# steps_in STATUS SENTENCE ARG...: the same for an action that runs no command.
 steps_in() {
   local status=$1 sentence=$2
   shift 2
@@ -42,7 +42,7 @@ holders_node() { echo "$1/$(zk "$ONE" ls "$1" | head -n 1)"; }
   without c "$LOCK"
   refused 77 "not permitted to create $LOCK/b: the ACL of $LOCK does not give this client CREATE" "$LOCK/b" touch ran
   refused 77 "not permitted to create $LOCK/b: the ACL of $LOCK does not give this client CREATE" "$LOCK/b/c/d" touch ran
-  # What is there already need not be made.
+  # A znode that exists need not be made.
   refused 77 "not permitted to create $LOCK/a/b: the ACL of $LOCK/a does not give this client CREATE" "$LOCK/a/b/c" touch ran
   restore "$LOCK/a"
   run -0 zkflock "$LOCK/a/b/c" echo ran
@@ -205,7 +205,7 @@ holders_node() { echo "$1/$(zk "$ONE" ls "$1" | head -n 1)"; }
   without r "$LOCK/a.once"
   refused 77 "$note read $LOCK/a.once: its ACL does not give this client READ" --once-per 1h "$LOCK/a" touch ran
   steps_in 77 "not permitted to read $LOCK/a.once: its ACL does not give this client READ" --remove "$LOCK/a"
-  # Where there is no lock, too, that is all that is said.
+  # Without a lock, too, there is no other message.
   zk "$ONE" delete "$LOCK/a"
   run -77 timeout 20 zkflock --remove "$LOCK/a"
   assert_output "zkflock: not permitted to read $LOCK/a.once: its ACL does not give this client READ"
@@ -262,7 +262,7 @@ through() { PROXY_OF=$1 open_proxy refuse "1-1000000:$2"; }
 @test "a quota that is used up: 78" {
   JAVA_TOOL_OPTIONS=-Dzookeeper.enforceQuota=true "$TESTS_DIR/ensemble" start server 2>/dev/null
   own=$(cat server/servers)
-  # What counts stands below ZooKeeper's own znode.
+  # The quota is below ZooKeeper's own znode.
   zk "$own" create /a/lock
   zk "$own" create /zookeeper/quota/a/zookeeper_limits "count=-1,bytes=-1=;byteHardLimit=-1;countHardLimit=3"
   zk "$own" create /zookeeper/quota/a/zookeeper_stats count=2,bytes=0

@@ -90,7 +90,7 @@ two_readers_and_a_waiting_writer() { # a and b hold, w waits
 }
 
 @test "a writer behind readers of which an early one leaves late waits for it" {
-  # The last reader before it may go first: holding beside others is no sign of being alone.
+  # The last reader before it may leave first: that it held the lock does not mean that it was alone.
   two_readers_and_a_waiting_writer
   touch b.go
   zk "$ONE" await-count "$LOCK" 2
@@ -117,7 +117,7 @@ two_readers_and_a_waiting_writer() { # a and b hold, w waits
   touch v.go
   started a
   started b
-  # The last reader before it has marked itself as a holder, which is no sign of being alone.
+  # The last reader before it has marked itself as a holder, which does not mean that it is alone.
   eventually asked_for WATCH 2
   touch b.go
   eventually asked_for LIST 2
@@ -185,7 +185,7 @@ two_readers_and_a_waiting_writer() { # a and b hold, w waits
   done
 }
 
-@test "a plain name: what the reply to the create was lost of is given up with its session" {
+@test "a plain name: a znode whose create was not answered is given up with its session" {
   zkflock --lease 4 "$LOCK" true
   open_proxy reply 2
   run -0 zkflock --node-style plain:lock -z "$VIA" "$LOCK" echo ran

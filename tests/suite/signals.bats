@@ -239,7 +239,7 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
   assert_exist ran
 }
 
-@test "TERM at any moment of joining leaves nobody uncounted" {
+@test "TERM at any moment of joining: the departure is counted" {
   zkflock "$LOCK" true
   for i in {1..150}; do
     zkflock "$LOCK" true 3>&- 4>&- &
@@ -380,8 +380,8 @@ still_stopped() { # it has been told nothing, and ends
   still_stopped
 }
 
-# once NAME COMMAND...: what COMMAND sends is recorded once, and so is a signal to zkflock alone, in
-# $zkflock, which it takes up behind it.
+# once NAME COMMAND...: fail unless the command records once what COMMAND sends, and once a signal that
+# then goes to zkflock, $zkflock, alone.
 once() {
   : >signals
   "${@:2}"
@@ -397,7 +397,7 @@ one_by_one() { # one_by_one NAME
   kill "-$1" "$zkflock" $others
 }
 
-# Whether zkflock has not taken a signal yet; without a fork, since the next one follows at once.
+# True if zkflock has not taken a signal yet; without a fork, since the next one follows at once.
 pending() {
   local field value
   while read -r field value; do

@@ -1,4 +1,4 @@
-# What is told of a run in the system's log.
+# The messages of a run in the system's log.
 
 load helper
 load log

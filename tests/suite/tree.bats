@@ -1,4 +1,4 @@
-# --tree: what the command leaves behind is under the lock too.
+# --tree: processes that the command leaves behind are under the lock, too.
 
 load helper
 
@@ -74,7 +74,7 @@ readonly DAEMON='setsid sh -c "echo \$\$ >daemon; until [ -e release ]; do sleep
   assert gone "$(cat daemon)"
 }
 
-@test "--tree: a command that leaves nothing ends as ever, and nothing is said" {
+@test "--tree: a command that leaves nothing behind ends as without it, without a message" {
   run -0 zkflock -v --tree "$LOCK" true
   refute_output --partial "still runs"
 }

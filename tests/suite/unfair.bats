@@ -1,4 +1,4 @@
-# --unfair: no queue, whoever comes first.
+# --unfair: no queue; the first one to come gets the lock.
 
 load helper
 load vanishing
@@ -41,7 +41,7 @@ hold_unfair() {
   hold_unfair
   run -1 zkflock -n "$LOCK" true
   wait_in_line log "$LOCK" touch ran
-  # And who comes now without queueing does not get in between.
+  # And a zkflock with --unfair that comes now does not get in between.
   run -1 zkflock --unfair -q -n "$LOCK" true
   touch release
   ends_with 0 "$waiter"
@@ -124,11 +124,11 @@ hold_unfair() {
     --unfair --node-style kazoo "$LOCK" touch ran
 }
 
-# counted LOCK: everybody who ever left it was counted out.
+# counted LOCK: fail unless every departure was counted.
 counted() { assert_equal "$(vanished_in "$1")" 0; }
 
 @test "--unfair: TERM after a create whose answer was lost leaves nobody uncounted" {
-  # The server's silence is borne for a sixth of the lease.
+  # zkflock leaves a server after a sixth of the lease without an answer.
   zkflock --lease 60 "$LOCK" true
   open_proxy mute 2
   background --unfair -z "$VIA" --lease 60 --session-timeout 30 "$LOCK" touch ran
@@ -142,7 +142,7 @@ counted() { assert_equal "$(vanished_in "$1")" 0; }
   close_proxy
 }
 
-@test "--unfair: whose back-off was answered by nobody says nothing untrue and comes again" {
+@test "--unfair: if its back-off is not answered, zkflock does not blame somebody else, and leaves counted" {
   hold "$LOCK" release
   for number in 3 4 5 6 7; do
     open_proxy reply "$number"
@@ -163,7 +163,7 @@ counted() { assert_equal "$(vanished_in "$1")" 0; }
   zkflock --lease 120 "$LOCK" true
   hold "$LOCK" release
   PROXY_OF=multi open_proxy hold-request 1
-  # zkflock bears the proxy's silence for a sixth of the lease.
+  # After a sixth of the lease without an answer zkflock leaves the proxy.
   background -v --unfair -z "$VIA" --lease 120 --session-timeout 40 --lock-delay 0 "$LOCK" touch ran 2>log
   waiter=$!
   proxy_strikes

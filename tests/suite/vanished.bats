@@ -1,9 +1,9 @@
-# Holders that vanish without giving the lock back, and locks that others have made.
+# Holders that vanish without a release, and locks that others have made.
 
 load helper
 load vanishing
 
-# counts CREATED DEPARTED COUNTED: what the lock's Stat has to say.
+# counts CREATED DEPARTED COUNTED: fail unless the lock's Stat says so.
 counts() {
   run -0 zk "$ONE" stat "$LOCK"
   assert_output --regexp "^$3 $((2 * $1 - ($1 - $2))) $(($1 - $2)) 0 "
@@ -84,13 +84,13 @@ counts() {
   run -0 zkflock "$LOCK" echo ran
   assert_line ran
   assert_line --partial "warning: not permitted to write to $LOCK, so departures are not counted"
-  # The next one waits for it, as told.
+  # The next one waits for it, as the warning says.
   run -0 zkflock -v "$LOCK" echo ran
   assert_line --partial "a contender vanished"
   zk "$ONE" deny "$LOCK" rwcda
 }
 
-@test "without DELETE on the lock's znode it goes with the session, which is told" {
+@test "without DELETE on the lock's znode the own znode goes with the session, and a message says so" {
   short "$LOCK"
   zk "$ONE" deny "$LOCK" rwca
   run -0 zkflock "$LOCK" echo ran
@@ -113,13 +113,13 @@ counts() {
   assert_equal "$(grep -c "not permitted to delete" log)" 1
 }
 
-@test "the lease of the lock's record is the one that counts, and is told of" {
+@test "the lease in the lock's record counts, and a message says so" {
   short "$LOCK"
   run -0 zkflock --lease 30 "$LOCK" true
   assert_line "zkflock: warning: $LOCK has a lease of 4 s, which is used here instead of what --lease says"
 }
 
-@test "a count that cannot be right is waited for and told of" {
+@test "a count that cannot be right: zkflock waits and warns" {
   short "$LOCK"
   zk "$ONE" set "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
   run -0 zkflock "$LOCK" echo ran
@@ -130,7 +130,7 @@ counts() {
   refute_output --partial "may run for"
 }
 
-@test "more who vanished than fit one transaction are waited for once, and all are counted out" {
+@test "with more vanished contenders than fit into one transaction, the next holder waits once and counts all out" {
   zk "$ONE" create "$LOCK" $'zkflock/1 base=4294966096 lease=4000ms\n'
   assert_equal "$(vanished_in "$LOCK")" 1200
   run -0 zkflock -v "$LOCK" echo ran
@@ -190,7 +190,7 @@ spoil() { zk "$ONE" set "$LOCK" "$(zk "$ONE" get "$LOCK")"$'\n'; }
   close_proxy
 }
 
-@test "a count that cannot be right hides nobody who vanishes then" {
+@test "a count that cannot be right does not hide a contender that vanishes afterwards" {
   short "$LOCK"
   zk "$ONE" set "$LOCK" $'zkflock/1 base=0 lease=4000ms\n'
   open_proxy

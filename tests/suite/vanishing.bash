@@ -69,7 +69,7 @@ starts_after() {
   later_by "$LEASE" "$(cat "began.$2")" "$(when "started.$1")"
 }
 
-# tells NAME SECONDS: fail if it announced another wait.
+# tells NAME SECONDS: fail if it announced a wait of another length.
 tells() { assert_regex "$(cat "log.$1")" "its command may run for ($2|$(($2 - 1))\.[0-9]+) s more"; }
 
 # vanished_in PATH: print the number of vanished contenders that nobody has squared.

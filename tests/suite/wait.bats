@@ -1,4 +1,4 @@
-# What is told while the lock is waited for.
+# The messages while zkflock waits for the lock.
 
 load helper
 
@@ -60,7 +60,7 @@ on_terminal() { # on_terminal WORDS...: what a person types who waits, on a term
   wait "$holder"
 }
 
-# holder_vanishes LEASE: as if its session had expired; its pid in $holder.
+# holder_vanishes LEASE: a holder whose znode goes as if its session had expired; its pid in $holder.
 holder_vanishes() {
   zkflock --lease "$1" "$LOCK" true
   background "$LOCK" sh -c 'touch held; exec sleep 100'
@@ -69,7 +69,7 @@ holder_vanishes() {
   lose
 }
 
-# ci_settles: somebody waits for a holder that vanished; pid in $waiter.
+# ci_settles: a contender waits for a vanished holder; pid in $waiter.
 ci_settles() {
   holder_vanishes 60s
   LOGNAME=ci background "$LOCK" true
@@ -86,7 +86,7 @@ ci_settles() {
   ends_with 75 "$holder"
 }
 
-@test "who waits for a holder that vanished is not told of as one who holds" {
+@test "a contender that waits for a vanished holder is not reported as the holder" {
   ci_settles
   run -1 zkflock -n "$LOCK" true
   kill "$waiter"
@@ -95,7 +95,7 @@ ci_settles() {
   ends_with 143 "$waiter"
 }
 
-@test "-v: a wait behind one who waits for a holder that vanished is told once" {
+@test "-v: a wait behind a contender that waits for a vanished holder is reported once" {
   ci_settles
   first=$waiter
   wait_in_line log "$LOCK" true
@@ -123,7 +123,7 @@ ci_settles() {
   assert_exist ran
 }
 
-@test "nor where one who has waited before does, as others see it who wait behind" {
+@test "a contender that waited in the queue, then for a vanished holder, is not reported as the holder either" {
   holder_vanishes 60s
   ends_with 75 "$holder"
   background --lock-delay 0 "$LOCK" sh -c 'touch second; until [ -e release ]; do sleep 0.05; done'
@@ -168,7 +168,7 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   wait "$holder"
 }
 
-@test "-v: who waits for a permit is told how many are ahead in all" {
+@test "-v: a waiter for a permit reports how many are ahead in all" {
   LOGNAME=ci hold "$LOCK" release --permits 1
   wait_in_line first.log --permits 1 "$LOCK" true
   first=$waiter
@@ -196,7 +196,7 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   eventually past $((began + 4500))
   let_pass
   ends_with 1 "$waiter"
-  # Another 4 s would end in the limit on everything.
+  # Another 4 s would reach --deadline.
   assert contains log " is still busy after 4 s: "
   assert_not_exist ran
   touch release
@@ -204,10 +204,10 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   close_proxy
 }
 
-@test "-w of a permit: while none is free nobody waits longer than that for who has the turn" {
+@test "-w of a permit: while none is free, zkflock waits no longer than that for the one that has the turn" {
   hold "$LOCK" release --permits 1
   wait_in_line log --permits 1 "$LOCK" true
-  # The limit on everything comes before what is allowed to those who have just got a permit.
+  # --deadline comes before the extra time of a waiter that has just got a permit.
   run -5 zkflock -E 5 -w 1 --deadline 1.95 --permits 1 "$LOCK" touch ran
   assert_output --partial " is still busy after 1 s: 2 ahead"
   assert_not_exist ran

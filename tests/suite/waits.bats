@@ -43,7 +43,7 @@ load vanishing
 @test "--permits: the next contender waits a whole lease when no permit is left" {
   zkflock --permits 2 --lease 4 "$LOCK/a" true
   zkflock --permits 2 --lease 4 "$LOCK/b" true
-  # Both holders of a vanish; of b one vanishes while the other one holds.
+  # Both holders of a vanish; one holder of b vanishes while the other one holds.
   vanish "$LOCK/a" --permits 2
   vanish "$LOCK/a" --permits 2
   vanish "$LOCK/b" --permits 2

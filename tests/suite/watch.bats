@@ -1,4 +1,4 @@
-# --list --watch: what changes, as it changes.
+# --list --watch: reports changes as they happen.
 
 load helper
 load list
@@ -32,7 +32,7 @@ $LOCK/a waiting ben@[^ ]*
 $LOCK/a released ann@[^ ]*
 $LOCK/a acquired ben@[^ ]*
 $LOCK/a released ben@[^ ]*\$"
-  # One who gives up, and a lock that was not there.
+  # A waiter that gives up, and a lock that did not exist.
   holder cat "$LOCK/new/b"
   eventually seen " $LOCK/new/b acquired cat@"
   LOGNAME=dan background -w 3 "$LOCK/new/b" true
@@ -81,7 +81,7 @@ $LOCK/a released ben@[^ ]*\$"
   watch_ends
 }
 
-@test "--list --watch: with --unfair one that waits has neither come to a queue nor left one" {
+@test "--list --watch: a zkflock that waits with --unfair neither joins the queue nor leaves it" {
   holder ann "$LOCK"
   watch "$LOCK"
   eventually seen " $LOCK held ann@"
@@ -103,7 +103,7 @@ $LOCK released ben@[^ ]*\$"
   wait
 }
 
-@test "--list --watch: with --unfair one is not told of, however long it takes to go away again" {
+@test "--list --watch: a znode of --unfair that backs off slowly is not reported" {
   others "$LOCK/a" x- 1
   watch "$LOCK"
   eventually seen " $LOCK/a held "
@@ -139,7 +139,7 @@ $LOCK released ben@[^ ]*\$"
   watch_ends
 }
 
-@test "--list --watch: who waits for permits does not leave when its turn comes" {
+@test "--list --watch: a waiter for permits does not leave when its turn comes" {
   watch "$LOCK"
   eventually seen " $LOCK free$"
   holder ann --permits 1 "$LOCK"
@@ -177,7 +177,7 @@ released cat"
   eventually seen " $LOCK acquired next@"
   end_all_but_watch next.go
   eventually seen " $LOCK released next@"
-  # It is never told as a holder before.
+  # It was not reported as a holder before.
   run sed -n 's/.* \(settling\|acquired\|released\) next@.*/\1/p' seen
   assert_output "settling
 acquired
@@ -232,7 +232,7 @@ EOF
 
 @test "--list --watch: follows without asking while nothing happens" {
   holder ann "$LOCK"
-  # A clock: it proves every 0.7 s that it lives.
+  # A clock: this holder sends a proof every 0.7 s.
   holder clock --lease 4 --session-timeout 2 "$LOCK.clock"
   clock=$(zk "$ONE" stat "$LOCK.clock/$(zk "$ONE" ls "$LOCK.clock")" | cut -d' ' -f4)
   watch -vv "$LOCK"

@@ -6,7 +6,7 @@ load beating
 # Delayed requests may keep the session alive.
 teardown() { common_teardown 10; }
 
-# missing LOCK: how many have left it whom nobody counted.
+# missing LOCK: how many have left it uncounted.
 missing() {
   local version cversion children _
   read -r version cversion children _ < <(zk "$ONE" stat "$1")
@@ -80,7 +80,7 @@ with = $LOCK/a, $LOCK/b" >config
   zk "$ONE" create "$LOCK/a" $'zkflock/1 base=0 lease=120000ms\n'
   zk "$ONE" create "$LOCK/b" $'zkflock/1 base=0 lease=6000ms\n'
   hold "$LOCK/b" release
-  # While an answer is under way zkflock asks again, but not all the time.
+  # While an answer is late zkflock asks again, but not all the time.
   listen late 1:0.4
   background -v -z "$VIA" --lease 300 --with "$LOCK/b" "$LOCK/a" sh -c 'touch ran; until [ -e go ]; do sleep 0.05; done' 2>log
   waiter=$!
@@ -184,7 +184,7 @@ $LOCK/s2 shared"
     run -78 zkflock --config config $option --with p job touch ran
     assert_output "zkflock: config:11: p is a semaphore, and --with takes no permits; give that one as LOCK"
   done
-  # Two that hold s1 shared run beside each other.
+  # Two runs that hold s1 shared run beside each other.
   run -0 zkflock --config config job zkflock --config config -w 5 --no-reentry --with s1 other echo both
   assert_output both
   # The kind of its section counts inside, too.
@@ -250,7 +250,7 @@ $LOCK/s2 shared"
   touch release
   ends_with 0 "$set"
   wait "$holder"
-  # The broken one alone was waited for.
+  # zkflock waited only for the lock that was broken.
   assert_exist ran
   assert lacks log "$LOCK/a: a contender vanished"
   assert lacks log "$LOCK/c: a contender vanished"
@@ -277,7 +277,7 @@ $LOCK/s2 shared"
   eventually test -e held
   run -0 setsid -w zkflock --break --yes "$LOCK/y"
   ends_with 75 "$holder"
-  # Who vanished there meanwhile would have gone with it, and nobody have waited for that one.
+  # Otherwise a contender that vanished there meanwhile would be forgotten with the znode.
   run -0 zk "$ONE" get "$LOCK/x/leases"
   assert_output --partial permits=2
   assert_equal "$(missing "$LOCK/x/leases")" 0

@@ -1,6 +1,5 @@
 /*
- * A command of so many processes that ignore TERM: crowd N.  Makes the file "crowd" when they are
- * there.
+ * crowd N: a command of N processes that ignore TERM.  Makes the file "crowd" when all are there.
  */
 #include <fcntl.h>
 #include <signal.h>

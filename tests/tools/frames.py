@@ -54,7 +54,7 @@ def operation(kind, reader):
 
 
 def request(body):
-    """(number, operation) of what a client sends after the connection was made."""
+    """(number, operation) for each request that a client sends after the handshake."""
     reader = Reader(body)
     xid, kind = reader.number(), reader.number()
     if OPERATIONS.get(kind) != "multi":
@@ -84,7 +84,7 @@ def error_of_multi(reader):
 
 
 def reply(body, asked):
-    """(number of the request, error, version) of what a server sends.
+    """(number of the request, error, version) for each reply of a server.
 
     asked: the words of the request.  The version is " PATH VERSION" if the answer brings one, else "".
     """

@@ -1,5 +1,5 @@
 /*
- * What tests need of ZooKeeper beside zkflock.
+ * What tests ask of ZooKeeper without zkflock.
  *
  *   zk SERVERS ls PATH            children, sorted by sequence number, a line each
  *   zk SERVERS get PATH           the data
@@ -22,8 +22,8 @@
  *                                 transaction, until stdin ends; prints "made"
  *   zk SERVERS leftovers [SECONDS]  polls until no contender is left anywhere; lists them if not
  *
- * Ends with 1 and a sentence if a request fails.  The suite calls it thousands of times, so it is
- * none of the scripts beside it.
+ * Exits with 1 and a message if a request fails.  It is not a script because the suite calls it
+ * thousands of times.
  */
 #include <err.h>
 #include <semaphore.h>
@@ -100,7 +100,7 @@ static void connect_to(const char *servers)
 
 /* ---- one znode ---- */
 
-/* Into data; returns the length. */
+/* Reads into data; returns the length. */
 static size_t get(const char *path)
 {
     int len = DATA_MAX;
@@ -109,7 +109,7 @@ static size_t get(const char *path)
     return len < 0 ? 0 : (size_t)len;
 }
 
-/* Whether it is there. */
+/* Returns true if the znode exists. */
 static bool look_at(const char *path, struct Stat *stat)
 {
     int rc = zoo_exists(zk, path, 0, stat);
@@ -218,7 +218,7 @@ static void contend(const char *path, const char *prefix, int count, const char 
     free(name);
 }
 
-/* The last ten characters, a contender's number; of a shorter name all. */
+/* Returns the last ten characters, a contender's number; all of a shorter name. */
 static const char *end_of(const char *name)
 {
     size_t len = strlen(name);
@@ -231,7 +231,7 @@ static bool is_contender(const char *name)
     return strspn(end_of(name), "0123456789") == 10;
 }
 
-/* Prints those below path if tell; returns how many there are. */
+/* Returns how many contenders are below path; prints them if tell. */
 static int contenders(const char *path, bool tell)
 {
     struct String_vector children = {0};

@@ -45,7 +45,7 @@ def state(pid: int) -> str:
 
 @scenario(22, "the command cannot be killed", "E")
 def unkillable(stage: Stage) -> None:
-    """It hangs in a file system.  Its lock is gone, but zkflock does not call that the end.
+    """The command hangs in a file system.  Its lock is lost, but zkflock does not take that for the end.
 
     On a lock of its own: the next holder has to overlap with it.
     """

@@ -8,7 +8,7 @@ from runs import Run
 from stage import EXIT_LOST, EXIT_UNREACHABLE, NotPlayed, Stage, scenario
 from world import EXPIRY, SESSION, SLACK, now, until
 
-# A leader that is gone: the others notice, vote, and the clients find them.
+# After the leader has gone: the others notice, vote, and the clients find them.
 ELECTION = 5.0
 SYNC_LIMIT = 5.0
 # Until a server that was cut off has stopped waiting and clients have found another.
@@ -53,7 +53,7 @@ def hold_at_follower(stage: Stage) -> tuple[Run, str]:
 
 @scenario(4, "the holder's follower is cut off from the leader", "M E", on_ensemble=True)
 def follower_cut_off(stage: Stage) -> None:
-    """It goes on answering pings after the session was expired."""
+    """The follower goes on answering pings after the session has expired."""
     alone = stage.rng.random() < 0.6
     if alone:
         server = stage.rng.choice(stage.servers.followers())

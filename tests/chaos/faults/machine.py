@@ -17,7 +17,7 @@ HOUR = 3600 * 10**9
 
 
 class Clock:
-    """The clocks of one run, through a preloaded library; the payload keeps the real ones."""
+    """Shifts the clocks of one run by a preloaded library; the payload keeps the real ones."""
 
     def __init__(self, stage: Stage) -> None:
         self.path = f"{stage.cluster.directory}/clock-{stage.host.name}"
@@ -73,7 +73,7 @@ def starved(stage: Stage) -> None:
 
 @contextlib.contextmanager
 def full_pipe() -> Iterator[int]:
-    """One that nobody reads, and that takes nothing more."""
+    """A pipe that nobody reads, and that is full."""
     reader, writer = os.pipe()
     try:
         os.set_blocking(writer, False)
@@ -156,7 +156,7 @@ def no_memory(stage: Stage) -> None:
 
 @scenario(27, "no memory, and the network is well", "M E")
 def no_memory_alone(stage: Stage) -> None:
-    """It may not be able to go on; then the command ends, and that is told by the status."""
+    """If zkflock cannot go on, it ends the command, and the status says so."""
     since = now()
     run = stage.hold(stage.lease + 2)
     no_more_memory(run.pid)

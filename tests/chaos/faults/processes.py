@@ -103,7 +103,7 @@ def guard_stopped_cut_off(stage: Stage) -> None:
 
 @scenario(19, "everything of a holder is frozen for longer than the lease", "O E")
 def frozen(stage: Stage) -> None:
-    """The one fault that no lock survives: what counts is that it is told.
+    """The one fault that no lock survives: zkflock must report it.
 
     It has a lock of its own, on which overlaps are expected.
     """
@@ -121,7 +121,7 @@ def frozen(stage: Stage) -> None:
         stage.dead_by(run, thawed + AT_ONCE)
         stage.lost(run)
         stage.survives(successor, FAREWELL + EXPIRY)
-    # Who came to the same time as the next holder says so.
+    # A contender that ran at the same time as the next holder says so.
     stage.expect("after the lease ended" in run.messages(), "E",
                  f"the overlap is denied: {run.messages()}")
 

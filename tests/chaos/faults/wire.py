@@ -10,7 +10,7 @@ from world import SESSION, TESTS, until
 
 # The handshake is the first message in each direction; create, read or list, proofs follow.
 LAST_MESSAGE = 12
-# More than there are, of any kind of lock.
+# More messages than any kind of lock needs.
 NO_MESSAGE = 40
 
 
@@ -25,7 +25,7 @@ class Wire:
         self.servers = "127.0.0.1:" + self.process.stdout.readline().strip()
 
     def cut(self, seconds: float = 0.1) -> bool:
-        """Whether the message came, and was struck."""
+        """True if the message came, and the proxy struck it."""
         ready, _, _ = select.select([self.process.stdout], [], [], seconds)
         return bool(ready) and self.process.stdout.readline().strip() == "cut"
 
@@ -46,7 +46,7 @@ def wire(stage: Stage, kind: str, where: object) -> Iterator[Wire]:
 
 @scenario(11, "the reply to the create is lost", "M L E")
 def create_reply_lost(stage: Stage) -> None:
-    """One znode, found again, and not a second one behind it: alone in its lock it runs at once."""
+    """zkflock finds its znode again instead of making a second one: alone in its lock it runs at once."""
     lock = stage.private_lock(kind=stage.lock.kind)
     with wire(stage, "reply", 2) as broken:
         run = stage.run(0.1, servers=broken.servers, lock=lock)

@@ -48,7 +48,7 @@ def waiter_deleted(stage: Stage) -> None:
 
 @scenario(30, "strangers stand in the queue", "M L K")
 def strangers(stage: Stage) -> None:
-    """Contenders of other kinds, and children that are none."""
+    """Contenders of other clients, and children that are no contenders."""
     lock = stage.lock
     if lock.kind is kinds.SEMAPHORE:
         raise NotPlayed("a semaphore has no queue of its own")
@@ -66,7 +66,7 @@ def strangers(stage: Stage) -> None:
         time.sleep(rng.uniform(0, 1))
         stage.zookeeper.delete_all(lock.path, name)
     stage.zookeeper.delete_all(lock.path, mark)
-    # Each that left without counting itself costs a lease at most.
+    # Each one that left uncounted costs a lease at most.
     stage.survives(run, 2 * stage.vanished + (len(names) + 1) * stage.lease)
 
 
