@@ -33,7 +33,7 @@ with_token() { # with_token DIFFERENCE COMMAND...
 }
 
 @test "manual: tokens grow" {
-  example "For that the command finds a number" | sed -n 's/^\$ //p' >session
+  example "For this, zkflock gives the command a number" | sed -n 's/^\$ //p' >session
   assert lines session 2
   run -0 sh session
   assert_equal "${#lines[@]}" 2
@@ -41,9 +41,9 @@ with_token() { # with_token DIFFERENCE COMMAND...
 }
 
 @test "manual: a token in a database" {
-  example "A column for the token" >create
+  example "Add a column for the token" >create
   while IFS= read -r -d ';' statement; do run -0 sql "$statement"; done <create
-  update=$(example "and a condition in each statement")
+  update=$(example "Add a condition to each statement")
   for write in "301 a 1" "305 b 1" "305 c 1" "301 d 0"; do
     read -r token body changed <<<"$write"
     run -0 sql "${update%;}" token="$token" body="$body"
@@ -57,7 +57,7 @@ with_token() { # with_token DIFFERENCE COMMAND...
   run -0 sql "CREATE TABLE fence (name TEXT, token BIGINT)"
   run -0 sql "INSERT INTO fence VALUES ('prices', 0)"
   run -0 sql "CREATE TABLE prices (what TEXT, price INTEGER)"
-  example "Where a run writes many rows" >load
+  example "A run that writes many rows" >load
   chmod +x load
   printf 'tea 3\nmilk 2\n' >prices
   run -0 with_token 0 ./load
@@ -71,13 +71,13 @@ with_token() { # with_token DIFFERENCE COMMAND...
 
 @test "manual: a token for files" {
   mkdir www bin
-  example "A file system does not compare" >www/publish
+  example "A file system cannot compare tokens" >www/publish
   printf '#!/bin/sh\ncp "$2" "${3#www:}" && mv "${3#www:}" www/\n' >bin/scp
   printf '#!/bin/sh\ncd "$1" && shift && exec "$@"\n' >bin/ssh
   printf '#!/bin/sh\necho "$VERSION"\n' >build
   chmod +x www/publish bin/* build
   PATH=$PWD/bin:$PATH
-  example "The other hosts upload first" >upload
+  example "so the other hosts upload first" >upload
   VERSION=1 run -0 sh upload
   VERSION=2 run -0 sh upload
   run -0 cat www/site.tar
