@@ -71,7 +71,7 @@ need = ./tests/need
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = $(if $(filter-out 0,$(V))$(silent),,@printf '%-5s %s\n' $(1) $(2) && )
 
-.PHONY: all help demo check unit model bench interop chaos combine mutants lint format install uninstall clean
+.PHONY: all help demo check checked unit model bench interop chaos combine mutants lint format install uninstall clean
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
@@ -122,7 +122,6 @@ $(BUILD)/interop/%.class: tests/interop/%.java tests/interop/classpath
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d)
 
-.PHONY: checked
 checked: all $(BUILD)/unit $(BUILD)/zk $(BUILD)/table $(BUILD)/interop/Contend.class \
 	$(BUILD)/interop/Revoke.class $(BUILD)/chaos/clockshift.so
 
@@ -131,6 +130,7 @@ help:
 	@sed '/^$$/q; s/^# \{0,1\}//' Makefile
 
 demo:
+	@echo 'A demo of zkflock. Building it ...'
 	@$(need) build zookeeper
 	@$(MAKE) --no-print-directory all
 	@./tests/demo $(BUILD)/zkflock
