@@ -7,6 +7,7 @@
 #include "base/exitcode.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "list/describe.h"
 #include "list/list_name.h"
 #include "list/list_parts.h"
 #include "list/screen.h"
@@ -208,7 +209,7 @@ static int tell_once(const struct list *list, struct survey *survey)
 {
     size_t count;
     struct view *views = survey_views(survey, &count);
-    char *summary = count ? list_summary(views, count) : NULL;
+    char *summary = count ? describe_all(views, count) : NULL;
     int status;
 
     if (count == 0 && !list->options->names_only && !list->options->json)

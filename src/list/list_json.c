@@ -6,6 +6,7 @@
 #include "base/exitcode.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "list/describe.h"
 #include "list/list_name.h"
 #include "list/list_parts.h"
 
@@ -71,7 +72,7 @@ static json_t *contender_object(const struct view_contender *contender)
     json_t *object = json_object();
 
     set(object, "node", name_value(contender->path));
-    set(object, "kind", json_string(list_kind_word(contender->kind)));
+    set(object, "kind", json_string(describe_kind_word(contender->kind)));
     set(object, "holds", json_boolean(contender->holds));
     set(object, "since", time_or_null(contender->since_ms));
     set(object, "created", time_or_null(contender->ctime_ms));
@@ -96,14 +97,6 @@ static json_t *contenders_array(const struct view *view, size_t from, size_t to)
     return array;
 }
 
-static const char *state_word(const struct view *view)
-{
-    static const char *const words[] = {
-        [VIEW_FREE] = "free", [VIEW_HELD] = "held", [VIEW_SETTLING] = "settling"};
-
-    return view->unread ? "unknown" : words[view->state];
-}
-
 static void set_name(const struct list *list, json_t *object, const char *path)
 {
     char *name = list_name(list->options, path);
@@ -119,8 +112,9 @@ static json_t *lock_object(const struct list *list, const struct view *view)
 
     set_name(list, object, view->path);
     set(object, "exists", json_boolean(view->exists));
-    set(object, "state", json_string(state_word(view)));
-    set(object, "kind", view->kind_known ? json_string(list_kind_word(view->kind)) : json_null());
+    set(object, "state", json_string(describe_state(view, "unknown")));
+    set(object, "kind",
+        view->kind_known ? json_string(describe_kind_word(view->kind)) : json_null());
     set(object, "permits", number_or_null(view->permits));
     set(object, "lease_ms", number_or_null(view->lease_ms));
     set(object, "vanished", json_integer(view->vanished));
@@ -167,7 +161,7 @@ int list_json_change(const struct list *list, const struct change *change)
     set(root, "time", time_or_null(text_now()));
     set(root, "event", json_string(list_change_word(change->kind)));
     set_name(list, root, view->path);
-    set(root, "state", json_string(state_word(view)));
+    set(root, "state", json_string(describe_state(view, "unknown")));
     set(root, "holders", json_integer((json_int_t)view->holders));
     set(root, "waiting", json_integer((json_int_t)(view->len - view->holders)));
     set(root, "contender", change->contender ? contender_object(change->contender) : json_null());

@@ -1,6 +1,6 @@
 /*
  * The inside of --list, shared by the files that print: list_table.c for people, list_json.c for
- * programs, list_watch.c for either, and list_text.c with the words for what they all tell.
+ * programs, list_watch.c for either.
  */
 #ifndef ZKFLOCK_LIST_PARTS_H
 #define ZKFLOCK_LIST_PARTS_H
@@ -17,29 +17,6 @@ struct list {
     const struct options *options;
     char *one; /* the path of the one LOCK that was asked for by name; NULL: of several or all */
 };
-
-/* ---- list_text.c ---- */
-
-/* "ci@runner7", or the address or the session; to be freed.  Clean, see text.h. */
-char *list_who(const struct view_contender *contender);
-
-/* The process there, or nothing; to be freed. */
-char *list_pid(const struct view_contender *contender);
-
-/* The command, clean, or a word on why there is none; to be freed. */
-char *list_command(const struct view_contender *contender);
-
-/* "held", "free", "settling" or "?". */
-const char *list_state(const struct view *view);
-
-/* "exclusive", "shared x2", "permits 1/3" and so on; to be freed. */
-char *list_kind(const struct view *view);
-
-/* "exclusive", "shared", "unfair" or "permit". */
-const char *list_kind_word(enum contender_kind kind);
-
-/* "12 locks, 3 held, 7 waiting"; to be freed. */
-char *list_summary(const struct view *views, size_t count);
 
 /* ---- list_table.c ---- */
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "ensemble/fault.h"
+#include "list/describe.h"
 #include "list/list_name.h"
 #include "list/list_parts.h"
 #include "list/table.h"
@@ -81,7 +82,7 @@ static char *holder_text(const struct view *view)
         return view->vanished ? xasprintf("%" PRIu32 " vanished", view->vanished)
                : !view->is_lock && !view->success_ms ? xstrdup("(never used)")
                                                      : success_text(view);
-    return list_who(&view->contenders[0]);
+    return describe_who(&view->contenders[0]);
 }
 
 static void add_lock(struct table *table, const struct list *list, const struct view *view)
@@ -89,13 +90,13 @@ static void add_lock(struct table *table, const struct list *list, const struct 
     bool held = !view->unread && view->state == VIEW_HELD;
     const struct table_cell cells[LOCK_COLUMNS] = {
         {.text = clean_name(list, view)},
-        {.text = xstrdup(list_state(view)), .style = state_style(view)},
-        {.text = list_kind(view)},
+        {.text = xstrdup(describe_state(view, "?")), .style = state_style(view)},
+        {.text = describe_kind(view)},
         {.text = holder_text(view), .style = held ? TEXT_PLAIN : TEXT_DIM},
-        {.text = held ? list_pid(&view->contenders[0]) : xstrdup("")},
+        {.text = held ? describe_pid(&view->contenders[0]) : xstrdup("")},
         {.text = held ? span_since(view->contenders[0].since_ms) : xstrdup("")},
         {.text = view->unread ? xstrdup("") : xasprintf("%zu", view->len - view->holders)},
-        {.text = held ? list_command(&view->contenders[0]) : xstrdup("")},
+        {.text = held ? describe_command(&view->contenders[0]) : xstrdup("")},
     };
 
     table_add(table, cells);
@@ -119,7 +120,7 @@ static char *contender_text(const struct view_contender *contender)
 {
     if (contender->told.address[0] && contender->session)
         return xasprintf("%s session 0x%" PRIx64, contender->told.address, contender->session);
-    return list_who(contender);
+    return describe_who(contender);
 }
 
 static void add_contender(struct table *table, const struct view *view, size_t index)
@@ -131,10 +132,10 @@ static void add_contender(struct table *table, const struct view *view, size_t i
     const struct table_cell cells[QUEUE_COLUMNS] = {
         {.text = place, .style = contender->holds ? TEXT_BUSY : TEXT_PLAIN},
         {.text = contender_text(contender)},
-        {.text = list_pid(contender)},
-        {.text = xstrdup(list_kind_word(contender->kind))},
+        {.text = describe_pid(contender)},
+        {.text = xstrdup(describe_kind_word(contender->kind))},
         {.text = span_since(contender->since_ms)},
-        {.text = list_command(contender)},
+        {.text = describe_command(contender)},
     };
 
     table_add(table, cells);
@@ -163,8 +164,8 @@ static char *state_sentence(const struct view *view)
         view->state == VIEW_FREE)
         return xasprintf("free, but a holder vanished: the next one waits %s",
                          clock_format(view->lease_ms * CLOCK_MS, span));
-    kind = list_kind(view);
-    text = xasprintf("%s%s%s", list_state(view), *kind ? ", " : "", kind);
+    kind = describe_kind(view);
+    text = xasprintf("%s%s%s", describe_state(view, "?"), *kind ? ", " : "", kind);
     free(kind);
     return text;
 }

@@ -7,6 +7,7 @@
 #include "base/exitcode.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "list/describe.h"
 #include "list/list_name.h"
 #include "list/list_parts.h"
 #include "list/screen.h"
@@ -47,9 +48,9 @@ static int print_line(const struct list *list, const struct change *change)
         strftime(when, sizeof(when), "%FT%T%z", &local);
     printf("%s %s %s", when, clean, list_change_word(change->kind));
     if (change->contender) {
-        char *who = list_who(change->contender);
-        char *pid = list_pid(change->contender);
-        char *command = list_command(change->contender);
+        char *who = describe_who(change->contender);
+        char *pid = describe_pid(change->contender);
+        char *command = describe_command(change->contender);
 
         printf(" %s%s%s%s%s", who, *pid ? " pid " : "", pid, *command ? ": " : "", command);
         free(who);
@@ -75,7 +76,7 @@ static void print_status(const struct watch *watch, FILE *out, size_t width, boo
 {
     char now[TEXT_TIME_SIZE];
     char span[CLOCK_FORMAT_SIZE];
-    char *summary = list_summary(watch->views, watch->count);
+    char *summary = describe_all(watch->views, watch->count);
     char *status = xasprintf("%s  %s  %s", text_clock(text_now(), now), summary,
                              servers_text(watch->admin->options->servers));
     char *cut;
