@@ -130,9 +130,8 @@ static int act(const struct options *options)
     case ACTION_LIST:
         return list(options);
     case ACTION_REVOKE:
-        return break_ask(options);
     case ACTION_BREAK:
-        return break_now(options);
+        return break_lock(options);
     case ACTION_REMOVE:
         return remove_lock(options);
     default:

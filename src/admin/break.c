@@ -29,8 +29,6 @@ static bool look(struct visit *visit)
     visit->status = survey_lock(&visit->admin, lock, &visit->view);
     if (visit->status)
         return false;
-    if (view->unread)
-        return stop(visit, admin_unread(view));
     if (view->holders == 0) {
         log_notice("%s %s", lock,
                    !view->exists ? "does not exist: nobody holds it"
@@ -154,6 +152,7 @@ static bool deal_with_all(struct visit *visit)
         const struct session *session = visit->admin.session;
         int64_t silent_at = clock_add(silent_since(visit), patience);
         bool asked = are_all_asked(visit);
+        enum admin_news news;
         struct session_event event;
 
         if (session_connected(session))
@@ -162,17 +161,12 @@ static bool deal_with_all(struct visit *visit)
             return stop(visit, admin_silent(&visit->admin));
         if (asked && clock_now() >= give_up_at)
             return still_held(visit);
-        switch (admin_next(&visit->admin,
-                           clock_earlier(silent_at, asked ? give_up_at : CLOCK_NEVER), &event)) {
-        case ADMIN_EVENT:
-            if (!break_holder_handle(visit, &event))
-                return false;
-            break;
-        case ADMIN_ENDED:
+        news = admin_next(&visit->admin, clock_earlier(silent_at, asked ? give_up_at : CLOCK_NEVER),
+                          &event);
+        if (news == ADMIN_ENDED)
             return stop(visit, admin_ended(&visit->admin));
-        default:
-            break;
-        }
+        if (news == ADMIN_EVENT && !break_holder_handle(visit, &event))
+            return false;
     }
     return true;
 }
@@ -194,11 +188,12 @@ static void tell_of_the_lease(const struct visit *visit)
                    clock_format(visit->view.lease_ms * CLOCK_MS, span));
 }
 
-static int step_in(const struct options *options, bool by_force)
+int break_lock(const struct options *options)
 {
     char *self[] = {(char *)"zkflock", (char *)options_action_name(options->action),
                     (char *)options->name, NULL};
-    struct visit visit = {.options = options, .by_force = by_force, .terminal = -1};
+    struct visit visit = {
+        .options = options, .by_force = options->action == ACTION_BREAK, .terminal = -1};
 
     if (!options->yes)
         visit.terminal = question_terminal();
@@ -215,7 +210,7 @@ static int step_in(const struct options *options, bool by_force)
     if (!ask(&visit))
         goto end;
     visit.began = clock_now();
-    if (deal_with_all(&visit) && by_force)
+    if (deal_with_all(&visit) && visit.by_force)
         tell_of_the_lease(&visit);
 end:
     admin_end(&visit.admin);
@@ -226,14 +221,4 @@ end:
     if (visit.terminal >= 0)
         close(visit.terminal);
     return visit.status;
-}
-
-int break_ask(const struct options *options)
-{
-    return step_in(options, false);
-}
-
-int break_now(const struct options *options)
-{
-    return step_in(options, true);
 }

@@ -3,7 +3,6 @@
 
 #include "admin/break_state.h"
 #include "base/clock.h"
-#include "ensemble/fault.h"
 #include "ensemble/znode.h"
 #include "lock/revocation.h"
 
@@ -61,11 +60,12 @@ static void act(struct visit *visit, struct holder *holder, const struct session
     free(text);
 }
 
-static void tell_gone(const struct visit *visit, const struct holder *holder)
+static void is_gone(const struct visit *visit, struct holder *holder)
 {
     const char *lock = visit->options->lock;
     char span[CLOCK_FORMAT_SIZE];
 
+    holder->stage = DONE;
     if (!holder->hit)
         log_notice("%s was given up before, by %s", lock, holder->who);
     else if (visit->by_force)
@@ -73,12 +73,6 @@ static void tell_gone(const struct visit *visit, const struct holder *holder)
     else
         log_notice("%s was given up after %s, by %s", lock,
                    clock_format(clock_now() - visit->began, span), holder->who);
-}
-
-static void is_gone(const struct visit *visit, struct holder *holder)
-{
-    holder->stage = DONE;
-    tell_gone(visit, holder);
 }
 
 static void has_acted(struct visit *visit, struct holder *holder)
@@ -100,7 +94,6 @@ static bool refused(struct visit *visit, const struct holder *holder,
 {
     const char *path = holder->shown->path;
     const char *what;
-    char *sentence;
 
     if (holder->stage != ACTING)
         what = "read";
@@ -108,10 +101,7 @@ static bool refused(struct visit *visit, const struct holder *holder,
         what = "check", path = holder->parent;
     else
         what = visit->by_force ? "delete" : "write to";
-    sentence = fault_sentence(event->rc, what, path);
-    log_error("%s", sentence);
-    free(sentence);
-    visit->status = (int)fault_status(event->rc);
+    visit->status = admin_failed(event->rc, what, path);
     return false;
 }
 

@@ -44,9 +44,7 @@ static bool look(struct removal *removal)
     removal->status = survey_lock(&removal->admin, options->lock, &view);
     if (removal->status)
         return false;
-    if (view.unread) {
-        remove_stop(removal, admin_unread(&view));
-    } else if (!view.exists) {
+    if (!view.exists) {
         /* A note alone goes with a lock that is made for it, so that no run notes one meanwhile. */
         going_on = remove_check_nested(removal) && remove_has_note(removal);
         if (!going_on && !removal->status) {

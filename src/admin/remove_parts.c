@@ -9,7 +9,6 @@
 #include "base/exitcode.h"
 #include "base/lease.h"
 #include "base/xalloc.h"
-#include "ensemble/fault.h"
 #include "lock/note.h"
 #include "lock/recipe.h"
 
@@ -171,17 +170,14 @@ static bool refuse_unread(struct removal *removal)
 {
     for (int part = 0; part < PART_COUNT; part++) {
         int rc = removal->rc[part];
-        char *sentence;
 
         if (rc == ZOK || rc == ZNONODE)
             continue;
         if (part == PART_ABOVE ||
             ((part == PART_QUEUED || part == PART_LOCKS) && !removal->semaphore))
             continue; /* that is no lock of ours then */
-        sentence = fault_sentence(rc, "read", remove_path_of(removal, (enum part)part));
-        log_error("%s", sentence);
-        free(sentence);
-        return remove_stop(removal, (int)fault_status(rc));
+        return remove_stop(removal,
+                           admin_failed(rc, "read", remove_path_of(removal, (enum part)part)));
     }
     return true;
 }

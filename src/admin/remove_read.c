@@ -122,24 +122,22 @@ static void take_reply(struct removal *removal, const struct session_event *even
 
 bool remove_pump(struct removal *removal, int64_t deadline)
 {
+    enum admin_news news;
     struct session_event event;
 
     if (removal->lock)
         deadline = clock_earlier(deadline, lock_tick(removal->lock));
-    switch (admin_next(&removal->admin, deadline, &event)) {
-    case ADMIN_EVENT:
-        if (removal->lock)
-            lock_handle(removal->lock, &event);
-        if (removal->outlook)
-            outlook_handle(removal->outlook, &event);
-        if (event.type == SESSION_REPLY)
-            take_reply(removal, &event);
-        break;
-    case ADMIN_ENDED:
+    news = admin_next(&removal->admin, deadline, &event);
+    if (news == ADMIN_ENDED)
         return remove_stop(removal, admin_ended(&removal->admin));
-    default:
-        break;
-    }
+    if (news != ADMIN_EVENT)
+        return true;
+    if (removal->lock)
+        lock_handle(removal->lock, &event);
+    if (removal->outlook)
+        outlook_handle(removal->outlook, &event);
+    if (event.type == SESSION_REPLY)
+        take_reply(removal, &event);
     return true;
 }
 

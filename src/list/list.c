@@ -127,10 +127,7 @@ static int tell_status(struct admin *admin, const char *path)
 
     if (status)
         return status;
-    if (view.unread)
-        status = admin_unread(&view);
-    else
-        status = view.state == VIEW_FREE ? EXITCODE_BUSY : 0;
+    status = view.state == VIEW_FREE ? EXITCODE_BUSY : 0;
     view_release(&view);
     return status;
 }
@@ -224,8 +221,8 @@ static int tell_once(const struct list *list, struct survey *survey)
     else
         status = tell_table(list, views, count, summary);
     for (size_t i = 0; i < count && list->one && status == 0; i++)
-        if (views[i].unread && strcmp(views[i].path, list->one) == 0)
-            status = admin_unread(&views[i]);
+        if (strcmp(views[i].path, list->one) == 0)
+            status = survey_unread(&views[i]);
     signals_let_end(false);
     survey_views_free(views, count);
     free(summary);

@@ -284,24 +284,21 @@ int survey_read(struct survey *survey, struct admin *admin)
 {
     int64_t patience = admin->options->connect_timeout;
     int64_t deadline = clock_add(clock_now(), patience);
+    struct session_event event;
 
     while (!survey_complete(survey)) {
-        struct session_event event;
+        enum admin_news news = admin_next(admin, deadline, &event);
 
-        switch (admin_next(admin, deadline, &event)) {
-        case ADMIN_EVENT:
-            survey_handle(survey, &event);
-            /* The limit is on silence: what there is to read may be much. */
-            if (event.type == SESSION_REPLY && !session_rc_unknown(event.rc))
-                deadline = clock_add(clock_now(), patience);
-            break;
-        case ADMIN_TIMEOUT:
+        if (news == ADMIN_TIMEOUT)
             return admin_silent(admin);
-        case ADMIN_ENDED:
+        if (news == ADMIN_ENDED)
             return admin_ended(admin);
-        default:
-            break;
-        }
+        if (news != ADMIN_EVENT)
+            continue;
+        survey_handle(survey, &event);
+        /* The limit is on silence: there may be much to read. */
+        if (event.type == SESSION_REPLY && !session_rc_unknown(event.rc))
+            deadline = clock_add(clock_now(), patience);
     }
     if (survey->cut)
         log_warning("only a part is read: there are more than %d znodes, or paths of more than %d "
@@ -313,17 +310,25 @@ int survey_read(struct survey *survey, struct admin *admin)
 int survey_lock(struct admin *admin, const char *path, struct view *view)
 {
     struct survey *survey = survey_new(admin->session, SESSION_NO_WATCH);
-    struct view *views;
-    size_t count;
     int status;
 
     survey_add(survey, path, SURVEY_LOCK, true);
     status = survey_read(survey, admin);
     if (status == 0) {
-        views = survey_views(survey, &count);
+        size_t count;
+        struct view *views = survey_views(survey, &count);
+
         *view = views[0];
         free(views);
+        status = survey_unread(view);
+        if (status)
+            view_release(view);
     }
     survey_free(survey);
     return status;
+}
+
+int survey_unread(const struct view *view)
+{
+    return view->unread ? admin_failed(view->unread_rc, "read", view->unread) : 0;
 }

@@ -51,15 +51,18 @@ void survey_views_free(struct view *views, size_t count);
 void survey_free(struct survey *survey);
 
 /*
- * Waits until it is complete.  Returns 0, or the exit status after a message: also where a part of
- * a semaphore was asked for by name.
+ * Waits until it is complete.  Returns 0, or the exit status after a message: also if a part of a
+ * semaphore was asked for by name.
  */
 int survey_read(struct survey *survey, struct admin *admin);
 
 /*
- * Reads the lock at path once.  Returns 0, or the exit status after a message; *view is to be given
- * to view_release() if it is 0.
+ * Reads the lock at path once.  Returns 0, or the exit status after a message: also if a part of
+ * the lock could not be read.  If it is 0, *view is to be given to view_release().
  */
 int survey_lock(struct admin *admin, const char *path, struct view *view);
+
+/* Returns 0; if a part of the lock could not be read, the exit status after a message. */
+int survey_unread(const struct view *view);
 
 #endif
