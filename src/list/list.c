@@ -182,8 +182,10 @@ static int tell_names(const struct options *options, const struct view *views, s
 static int tell_table(const struct list *list, const struct view *views, size_t count,
                       const char *summary)
 {
-    list_print(list, views, count, stdout, screen_width(), screen_colours());
-    if (summary && screen_width() && (list->options->held_only || !list->options->names[0]))
+    const struct table_output out = {stdout, screen_width(), screen_colours()};
+
+    list_print(list, views, count, &out);
+    if (summary && out.width && (list->options->held_only || !list->options->names[0]))
         printf("%s%s\n", count ? "\n" : "", summary);
     return text_flush();
 }

@@ -9,7 +9,6 @@
 #include "list/describe.h"
 #include "list/list_name.h"
 #include "list/list_parts.h"
-#include "list/table.h"
 
 static const struct table_column lock_columns[] = {
     {.title = "LOCK", .comfort = 28, .least = 12, .order = 2},
@@ -69,7 +68,7 @@ static char *success_text(const struct view *view)
     return xasprintf("last success %s ago", clock_short(text_now() - view->success_ms, span));
 }
 
-/* Who holds it, the first of several; what is to be said where nobody does. */
+/* Returns the first holder, or what to say if nobody holds it. */
 static char *holder_text(const struct view *view)
 {
     char until[TEXT_TIME_SIZE];
@@ -102,20 +101,20 @@ static void add_lock(struct table *table, const struct list *list, const struct 
     table_add(table, cells);
 }
 
-void list_table(const struct list *list, const struct view *views, size_t count, FILE *out,
-                size_t width, bool colours)
+static void print_locks(const struct list *list, const struct view *views, size_t count,
+                        const struct table_output *out)
 {
     struct table *table = table_new(lock_columns, LOCK_COLUMNS);
 
     for (size_t i = 0; i < count; i++)
         add_lock(table, list, &views[i]);
-    table_print(table, out, width, colours);
+    table_print(table, out);
     table_free(table);
 }
 
 /* ---- one lock ---- */
 
-/* Of a client that does not tell who it is there is more room here to tell what is known. */
+/* Shows the session too of a client that does not tell who it is: there is room for it here. */
 static char *contender_text(const struct view_contender *contender)
 {
     if (contender->told.address[0] && contender->session)
@@ -141,7 +140,7 @@ static void add_contender(struct table *table, const struct view *view, size_t i
     table_add(table, cells);
 }
 
-/* "held, exclusive, 2 waiting", or what else is to be said; without the style of its first word. */
+/* Returns "held, exclusive", or what else to say of the lock's state. */
 static char *state_sentence(const struct view *view)
 {
     char until[TEXT_TIME_SIZE];
@@ -159,7 +158,7 @@ static char *state_sentence(const struct view *view)
         return xasprintf("settling: the next one waits for a holder that vanished, until %s (%s)",
                          text_clock(view->until_ms, until),
                          clock_short(view->until_ms - text_now(), span));
-    /* A semaphore may have room beside those who vanished. */
+    /* A semaphore may have permits left beside those of vanished holders. */
     if (view->vanished && view->vanished >= (uint32_t)view->permits && view->lease_ms &&
         view->state == VIEW_FREE)
         return xasprintf("free, but a holder vanished: the next one waits %s",
@@ -170,18 +169,17 @@ static char *state_sentence(const struct view *view)
     return text;
 }
 
-static void print_cut(FILE *out, const char *clean, size_t width, enum text_style style,
-                      bool colours)
+static void print_line(const struct table_output *out, const char *clean, enum text_style style)
 {
-    char *cut = width ? text_cut(clean, width) : xstrdup(clean);
+    char *cut = out->width ? text_cut(clean, out->width) : xstrdup(clean);
 
-    text_put(out, cut, style, colours);
-    putc('\n', out);
+    text_put(out->to, cut, style, out->colours);
+    putc('\n', out->to);
     free(cut);
 }
 
-static void print_head(const struct list *list, const struct view *view, FILE *out, size_t width,
-                       bool colours)
+static void print_head(const struct list *list, const struct view *view,
+                       const struct table_output *out)
 {
     char span[CLOCK_FORMAT_SIZE];
     char *name = clean_name(list, view);
@@ -198,38 +196,40 @@ static void print_head(const struct list *list, const struct view *view, FILE *o
                  xasprintf("%s, lease %s", state, clock_format(view->lease_ms * CLOCK_MS, span)));
     if (view->success_ms)
         xreplace(&state, xasprintf("%s, %s", state, success));
-    print_cut(out, name, width, TEXT_BOLD, colours);
-    print_cut(out, state, width, state_style(view), colours);
+    print_line(out, name, TEXT_BOLD);
+    print_line(out, state, state_style(view));
     free(name);
     free(path);
     free(state);
     free(success);
 }
 
-void list_queue(const struct list *list, const struct view *views, size_t count, FILE *out,
-                size_t width, bool colours)
+static void print_queue(const struct list *list, const struct view *view,
+                        const struct table_output *out)
 {
-    print_head(list, &views[0], out, width, colours);
-    if (views[0].len) {
-        struct table *table = table_new(queue_columns, QUEUE_COLUMNS);
+    struct table *table;
 
-        for (size_t i = 0; i < views[0].len; i++)
-            add_contender(table, &views[0], i);
-        putc('\n', out);
-        table_print(table, out, width, colours);
-        table_free(table);
-    }
-    if (count > 1) {
-        putc('\n', out);
-        list_table(list, views + 1, count - 1, out, width, colours);
-    }
+    print_head(list, view, out);
+    if (!view->len)
+        return;
+    table = table_new(queue_columns, QUEUE_COLUMNS);
+    for (size_t i = 0; i < view->len; i++)
+        add_contender(table, view, i);
+    putc('\n', out->to);
+    table_print(table, out);
+    table_free(table);
 }
 
-void list_print(const struct list *list, const struct view *views, size_t count, FILE *out,
-                size_t width, bool colours)
+void list_print(const struct list *list, const struct view *views, size_t count,
+                const struct table_output *out)
 {
-    if (count && list->one && strcmp(views[0].path, list->one) == 0)
-        list_queue(list, views, count, out, width, colours);
-    else if (count)
-        list_table(list, views, count, out, width, colours);
+    if (count && list->one && strcmp(views[0].path, list->one) == 0) {
+        print_queue(list, views, out);
+        views++;
+        count--;
+        if (count)
+            putc('\n', out->to);
+    }
+    if (count)
+        print_locks(list, views, count, out);
 }

@@ -72,44 +72,44 @@ static int take_change(const struct change *change, void *whose)
 
 /* ---- a picture ---- */
 
-static void print_status(const struct watch *watch, FILE *out, size_t width, bool colours)
+static void print_status(const struct watch *watch, const struct table_output *out)
 {
     char now[TEXT_TIME_SIZE];
     char span[CLOCK_FORMAT_SIZE];
-    char *summary = describe_all(watch->views, watch->count);
-    char *status = xasprintf("%s  %s  %s", text_clock(text_now(), now), summary,
-                             servers_text(watch->admin->options->servers));
+    const char *servers = servers_text(watch->admin->options->servers);
+    char *status;
     char *cut;
 
-    free(summary);
-    if (!watch->contact) {
+    text_clock(text_now(), now);
+    if (watch->contact) {
+        char *summary = describe_all(watch->views, watch->count);
+
+        status = xasprintf("%s  %s  %s", now, summary, servers);
+        free(summary);
+    } else {
         int64_t silence = clock_now() - session_disconnected_since(watch->admin->session);
 
-        free(status);
-        status = xasprintf(
-            "%s  no contact with %s for %s; as it was then:", text_clock(text_now(), now),
-            servers_text(watch->admin->options->servers), clock_short(silence / CLOCK_MS, span));
+        status = xasprintf("%s  no contact with %s for %s; as it was then:", now, servers,
+                           clock_short(silence / CLOCK_MS, span));
     }
-    cut = text_cut(status, width);
-    text_put(out, cut, watch->contact ? TEXT_DIM : TEXT_BAD, colours);
-    fputs("\n\n", out);
+    cut = text_cut(status, out->width);
+    text_put(out->to, cut, watch->contact ? TEXT_DIM : TEXT_BAD, out->colours);
+    fputs("\n\n", out->to);
     free(status);
     free(cut);
 }
 
 static void draw(struct watch *watch)
 {
-    size_t width = screen_width();
-    bool colours = screen_colours();
     char *text = NULL;
     size_t len = 0;
-    FILE *out = open_memstream(&text, &len);
+    const struct table_output out = {open_memstream(&text, &len), screen_width(), screen_colours()};
 
-    if (!out)
+    if (!out.to)
         return;
-    print_status(watch, out, width, colours);
-    list_print(watch->list, watch->views, watch->count, out, width, colours);
-    if (fclose(out) == 0)
+    print_status(watch, &out);
+    list_print(watch->list, watch->views, watch->count, &out);
+    if (fclose(out.to) == 0)
         screen_draw(text);
     free(text);
     watch->drawn_at = clock_now();
