@@ -92,6 +92,8 @@ static void find_configured(const struct options *options, struct places *places
     for (size_t i = 0; i < count; i++) {
         char *path = list_name_path(options, names[i]);
 
+        if (!path)
+            continue;
         if (!list_name_is_elsewhere(options, names[i])) {
             add_place(places, path);
             continue;

@@ -248,14 +248,14 @@ void survey_free(struct survey *survey)
 {
     if (!survey)
         return;
-    for (size_t i = 0; i < survey->slots_len; i++)
-        if (survey->slots[i])
+    for (size_t i = 0; i < survey->slots_len; i++) {
+        if (survey->slots[i]) {
             survey->slots[i]->pending = 0;
+            tree_free_dropped(survey, survey->slots[i]);
+        }
+    }
     for (size_t i = 0; i < survey->roots_len; i++)
         tree_drop(survey, survey->roots[i]);
-    for (size_t i = 0; i < survey->slots_len; i++)
-        if (survey->slots[i])
-            tree_free_dropped(survey, survey->slots[i]);
     free(survey->roots);
     free(survey->roles);
     free(survey->slots);
