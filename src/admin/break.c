@@ -133,7 +133,8 @@ static bool still_held(struct visit *visit)
     return stop(visit, EXITCODE_BUSY);
 }
 
-/* While the question stood, nobody was asked anything. */
+/* Returns since when there is no contact, or from when on it is missed: before, a person decided.
+ */
 static int64_t silent_since(const struct visit *visit)
 {
     int64_t disconnected_since = session_disconnected_since(visit->admin.session);
@@ -171,7 +172,7 @@ static bool deal_with_all(struct visit *visit)
     return true;
 }
 
-/* Who was broken is not counted out; a semaphore may have room beside all who vanished. */
+/* A broken holder is not counted out; a semaphore may have permits left beside vanished holders. */
 static void tell_of_the_lease(const struct visit *visit)
 {
     char span[CLOCK_FORMAT_SIZE];

@@ -15,7 +15,7 @@
 
 /* ---- what to look at ---- */
 
-/* -q on the command line; a config file that makes zkflock quiet does not silence a list. */
+/* Only -q on the command line: quiet in a config file does not silence a list. */
 static bool asks_by_status(const struct options *options)
 {
     const struct setting *setting = settings_find(&options->settings, KEY_LOG_LEVEL, NULL);
@@ -62,7 +62,7 @@ static void release_places(struct places *places)
     free(places->paths);
 }
 
-/* Messages are about the place that was added last; in the end only if it is the only one. */
+/* Sets the log's lock to each place as it is added; in the end it stays if it is the only one. */
 static int find_asked(const struct options *options, struct places *places)
 {
     for (char **name = options->names; *name; name++) {
@@ -83,7 +83,7 @@ static int find_asked(const struct options *options, struct places *places)
     return 0;
 }
 
-/* Those of the config files, wherever they are; what is below the root comes with the root. */
+/* Adds the locks that config files name; the locks below the root come with the root. */
 static void find_configured(const struct options *options, struct places *places)
 {
     size_t count;
@@ -120,7 +120,7 @@ static void add_all(struct survey *survey, const struct options *options,
         survey_add(survey, list_name_root(options), depth, false);
 }
 
-/* ---- telling ---- */
+/* ---- printing ---- */
 
 static int tell_status(struct admin *admin, const char *path)
 {
@@ -139,7 +139,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Raw into a pipe, since it is to be typed or passed on as it is. */
+/* Prints each name once; raw into a pipe, since a name is to be typed or passed on as it is. */
 static int print_names(char **names, size_t len)
 {
     bool clean = screen_width() > 0;
@@ -156,7 +156,7 @@ static int print_names(char **names, size_t len)
     return text_flush();
 }
 
-/* What is known without an ensemble is worth printing too. */
+/* Prints names; those in config files also if the ensemble does not answer. */
 static int tell_names(const struct options *options, const struct view *views, size_t count)
 {
     size_t configured_len = 0;
@@ -180,7 +180,7 @@ static int tell_names(const struct options *options, const struct view *views, s
     return status;
 }
 
-/* A program that reads the table gets nothing but its lines: the summary is for a person. */
+/* Prints the summary only on a terminal: a program that reads the table gets nothing but lines. */
 static int tell_table(const struct list *list, const struct view *views, size_t count,
                       const char *summary)
 {
@@ -192,7 +192,7 @@ static int tell_table(const struct list *list, const struct view *views, size_t 
     return text_flush();
 }
 
-/* Of what cannot be read nobody knows. */
+/* Keeps the locks that are held, or may be because they could not be read. */
 static size_t keep_held(struct view *views, size_t count)
 {
     size_t kept = 0;

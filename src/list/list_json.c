@@ -10,7 +10,7 @@
 #include "list/list_name.h"
 #include "list/list_parts.h"
 
-/* The first number of the format goes up when keys change their meaning or go. */
+/* Grows when a key changes its meaning or goes. */
 enum { FORMAT = 1 };
 
 static json_t *time_or_null(int64_t ms)
@@ -27,7 +27,7 @@ static json_t *time_or_null(int64_t ms)
     return json_string(text);
 }
 
-/* Of anybody's making: what is no UTF-8 cannot stand in JSON. */
+/* Cleans a name that is not UTF-8, which JSON cannot hold. */
 static json_t *name_value(const char *name)
 {
     json_t *value = json_string(name);
@@ -125,7 +125,7 @@ static json_t *lock_object(const struct list *list, const struct view *view)
     return object;
 }
 
-/* Escaped to ASCII, so that nothing in it can change a terminal. */
+/* Prints it, escaped to ASCII, so that it cannot change a terminal; frees it. */
 static int dump(json_t *root, size_t flags)
 {
     int failed = json_dumpf(root, stdout, flags | JSON_ENSURE_ASCII);

@@ -13,10 +13,10 @@
 #include "list/screen.h"
 #include "process/signals.h"
 
-/* Between two pictures, so that a busy lock does not flood the terminal. */
+/* Waits as long between two pictures, so that a busy lock does not flood the terminal. */
 #define FRAME (50 * CLOCK_MS)
 
-/* Where something is always under way, what is known so far is told after this. */
+/* Tells what was read so far after this if the survey is never complete. */
 #define PATIENCE (CLOCK_S / 2)
 
 struct watch {
@@ -24,12 +24,12 @@ struct watch {
     struct survey *survey;
     struct admin *admin;
     struct screen screen;
-    bool live; /* pictures on a terminal; else lines */
+    bool live; /* draws pictures on a terminal; else prints lines */
     bool contact;
-    bool stale;          /* there may be more than was told */
+    bool stale;          /* views may have changed since they were told */
     int64_t stale_since; /* see clock.h */
     int64_t drawn_at;
-    struct view *views; /* as told last; NULL: nothing was told */
+    struct view *views; /* as told last; NULL: none were */
     size_t count;
 };
 
@@ -138,7 +138,7 @@ static int tell(struct watch *watch)
     return status;
 }
 
-/* When what is stale may be told. */
+/* Returns when to tell the changes. */
 static int64_t tell_at(const struct watch *watch)
 {
     int64_t at = watch->stale_since;
@@ -152,7 +152,7 @@ static int64_t tell_at(const struct watch *watch)
     return at;
 }
 
-/* Spans grow by the second. */
+/* Returns when to draw the next picture: the times in it grow by the second. */
 static int64_t next_picture(const struct watch *watch)
 {
     return watch->live ? clock_add(watch->drawn_at, CLOCK_S) : CLOCK_NEVER;
@@ -174,13 +174,13 @@ static void take_event(struct watch *watch, const struct session_event *event)
         watch->contact = true;
 }
 
-/* A key was pressed; returns whether that is the end. */
+/* Takes the key that was pressed; returns true if it ends the watch. */
 static bool take_key(struct watch *watch)
 {
     char key;
 
     if (read(STDIN_FILENO, &key, 1) != 1) {
-        watch->admin->also.fd = -1; /* SIGHUP tells what it means */
+        watch->admin->also.fd = -1; /* SIGHUP will say why */
         return false;
     }
     return key == 'q' || key == 'Q';

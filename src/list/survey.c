@@ -32,7 +32,7 @@ static void ask(struct survey *survey, struct znode *znode, enum ask what)
     }
 }
 
-/* In this order: what the get shows of the lock is not older than the list. */
+/* Asks in this order, so that the lock's data is not older than the list. */
 static void ask_all(struct survey *survey, struct znode *znode)
 {
     if (!survey_is_leaf(znode))
@@ -58,7 +58,7 @@ static void forget(struct survey *survey, struct znode *znode)
     znode->told = NULL;
 }
 
-/* A place to begin with is waited for; the parents of others tell when they are made. */
+/* Watches for a root to be made; other znodes show in their parents' lists. */
 static void is_gone(struct survey *survey, struct znode *znode)
 {
     forget(survey, znode);
@@ -116,7 +116,7 @@ static bool take_reply(struct survey *survey, const struct session_event *event)
     survey->pending--;
     if (znode->dropped) {
         tree_free_dropped(survey, znode);
-        return true; /* it may have been the last one that was waited for */
+        return true; /* it may have been the last answer to wait for */
     }
     if (session_rc_unknown(event->rc)) {
         znode->again[what] = true;
@@ -127,7 +127,7 @@ static bool take_reply(struct survey *survey, const struct session_event *event)
     } else if (what == ASK_GET) {
         changed = take_data(survey, znode, event);
     } else if (event->rc == ZOK) {
-        ask_all(survey, znode); /* it was made before it could be waited for */
+        ask_all(survey, znode); /* it was made before the watch was set */
     }
     return changed;
 }
@@ -144,13 +144,13 @@ static void take_watch(struct survey *survey, const struct session_event *event)
         else if (event->watch_type == ZOO_CHANGED_EVENT)
             ask(survey, znode, ASK_GET);
         else
-            ask_all(survey, znode); /* made, or deleted and maybe made again */
+            ask_all(survey, znode); /* made, or deleted and perhaps made again */
     }
 }
 
 /* ---- the session ---- */
 
-/* Watches went with it, and whatever was asked is not answered any more. */
+/* The session expired: its watches are gone, and its requests will not be answered. */
 static void start_over(struct survey *survey)
 {
     session_reopen(survey->session);
@@ -262,7 +262,7 @@ void survey_free(struct survey *survey)
     free(survey);
 }
 
-/* A part of a semaphore is no lock: returns 0, or the exit status after a message. */
+/* Refuses a part of a semaphore as LOCK: returns 0, or the exit status after a message. */
 static int refuse_parts(const struct survey *survey)
 {
     for (size_t i = 0; i < survey->roots_len; i++) {
