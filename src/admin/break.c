@@ -76,10 +76,10 @@ static char *question_text(const struct visit *visit)
         return xstrdup("");
     for (size_t i = 0; i < visit->len; i++)
         print_holder(out, visit, &visit->holders[i]);
-    if (visit->by_force)
-        fprintf(out, "Take it away? [y/N] ");
-    else
-        fprintf(out, "Ask %s to give it up? [y/N] ", visit->len == 1 ? "the holder" : "them");
+    fprintf(out, "%s [y/N] ",
+            visit->by_force   ? "Take it away?"
+            : visit->len == 1 ? "Ask the holder to give it up?"
+                              : "Ask them to give it up?");
     fclose(out);
     return text;
 }
@@ -105,18 +105,11 @@ static bool ask(struct visit *visit)
 
 /* ---- all of them ---- */
 
-static const struct holder *first_left(const struct visit *visit)
+/* Returns true if all holders have got to this stage. */
+static bool are_all_at(const struct visit *visit, enum stage stage)
 {
     for (size_t i = 0; i < visit->len; i++)
-        if (visit->holders[i].stage != DONE)
-            return &visit->holders[i];
-    return NULL;
-}
-
-static bool are_all_asked(const struct visit *visit)
-{
-    for (size_t i = 0; i < visit->len; i++)
-        if (visit->holders[i].stage <= ACTING)
+        if (visit->holders[i].stage < stage)
             return false;
     return true;
 }
@@ -149,10 +142,10 @@ static bool deal_with_all(struct visit *visit)
 
     for (size_t i = 0; i < visit->len; i++)
         break_holder_begin(visit, &visit->holders[i]);
-    while (first_left(visit)) {
+    while (!are_all_at(visit, DONE)) {
         const struct session *session = visit->admin.session;
         int64_t silent_at = clock_add(silent_since(visit), patience);
-        bool asked = are_all_asked(visit);
+        bool asked = are_all_at(visit, WATCHING);
         enum admin_news news;
         struct session_event event;
 

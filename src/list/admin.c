@@ -11,6 +11,7 @@
 #include "base/xalloc.h"
 #include "ensemble/contact.h"
 #include "ensemble/fault.h"
+#include "list/screen.h"
 #include "process/signals.h"
 
 /* Says why, which it frees; returns the exit status. */
@@ -54,8 +55,8 @@ static enum admin_news take_signal(struct admin *admin)
     if (received.number == SIGWINCH)
         return ADMIN_RESIZED;
     if (signals_stop(received.number)) {
-        if (admin->stopping)
-            admin->stopping(admin->whose);
+        if (admin->screen)
+            screen_leave(admin->screen);
         signals_stop_self(received.number);
         return ADMIN_CONTINUED;
     }

@@ -17,6 +17,8 @@
 #include "config/options.h"
 #include "ensemble/session.h"
 
+struct screen;
+
 struct admin {
     const struct options *options;
     struct session *session;
@@ -24,9 +26,8 @@ struct admin {
     int ended_by; /* the signal that ends the visit; 0: none */
 
     /* To be set after admin_start(). */
-    struct pollfd also;            /* a further descriptor to wait for; fd -1: none */
-    void (*stopping)(void *whose); /* called before the process stops; may be NULL */
-    void *whose;
+    struct pollfd also;    /* a further descriptor to wait for; fd -1: none */
+    struct screen *screen; /* left before the process stops; or NULL */
 };
 
 /*

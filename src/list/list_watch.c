@@ -186,19 +186,13 @@ static bool take_key(struct watch *watch)
     return key == 'q' || key == 'Q';
 }
 
-static void before_stop(void *whose)
-{
-    screen_leave(whose);
-}
-
 static void enter(struct watch *watch)
 {
     if (!watch->live) {
         watch->admin->also = (struct pollfd){.fd = STDOUT_FILENO};
         return;
     }
-    watch->admin->stopping = before_stop;
-    watch->admin->whose = &watch->screen;
+    watch->admin->screen = &watch->screen;
     screen_enter(&watch->screen);
     watch->admin->also =
         (struct pollfd){.fd = watch->screen.has_keys ? STDIN_FILENO : -1, .events = POLLIN};

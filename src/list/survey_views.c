@@ -144,7 +144,7 @@ static struct view *new_view(struct gathering *gathering)
     return &gathering->views[gathering->len++];
 }
 
-/* The note of --once-per for the lock there, or NULL: a child beside it, or a root of its own. */
+/* Returns the note of --once-per for the lock there, or NULL: its sibling, or a root of its own. */
 static const struct znode *note_of(const struct survey *survey, const struct znode *znode)
 {
     char *path = note_path(znode->path);
@@ -169,7 +169,7 @@ static int64_t success_of(const struct survey *survey, const struct znode *znode
     return began;
 }
 
-/* Why it could not be read, ZOK if it was; that it is not there is no fault. */
+/* Returns why it could not be read; ZOK if it was, or is not there. */
 static int fault_of(const struct znode *znode)
 {
     if (znode->list_rc != ZOK)
@@ -177,7 +177,7 @@ static int fault_of(const struct znode *znode)
     return znode->get_rc == ZNONODE ? ZOK : znode->get_rc;
 }
 
-/* Without a lock: of a place that is not there, or of which a part could not be read, or NULL. */
+/* Adds a view without a lock, of a place where none is, or of which unread could not be read. */
 static void add_bare(struct gathering *gathering, const struct znode *znode,
                      const struct znode *unread)
 {

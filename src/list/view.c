@@ -72,9 +72,9 @@ static size_t count_first(const struct view *view, bool semaphore, size_t leases
 }
 
 /*
- * Returns true for a zkflock that is first but has to wait for a vanished holder, which it is about
- * to find out and write into its znode.  It is the one that came last: nobody has come or gone
- * since.
+ * Returns true for a zkflock that is first and has yet to find out that it must wait for a vanished
+ * holder, which it then writes into its znode.  It came after that one vanished, since nothing has
+ * come or gone after it.
  */
 static bool will_settle(const struct view_contender *contender, int64_t pzxid)
 {
@@ -139,11 +139,6 @@ static void judge(struct view *view, bool semaphore, size_t first, int64_t settl
         view->kind = view->contenders[0].kind;
 }
 
-static void release(struct view_contender *contender)
-{
-    free(contender->path);
-}
-
 /*
  * A contender that is taking a permit is first in the queue and has the newest lease as well. Shows
  * it once, with the time at which it came.  Returns true if there is one.
@@ -156,7 +151,7 @@ static bool drop_taker(struct view *view, struct view_source *queue)
     if (!newest || !taker || !newest->read || newest->session != taker->session)
         return false;
     newest->ctime_ms = taker->ctime_ms;
-    release(taker);
+    free(taker->path);
     queue->len--;
     memmove(taker, taker + 1, queue->len * sizeof(*taker));
     return true;
@@ -218,7 +213,7 @@ void view_make(struct view *view, const char *path, struct view_source *lock,
 void view_release(struct view *view)
 {
     for (size_t i = 0; i < view->len; i++)
-        release(&view->contenders[i]);
+        free(view->contenders[i].path);
     free(view->contenders);
     free(view->path);
     free(view->unread);
