@@ -126,8 +126,7 @@ static bool still_held(struct visit *visit)
     return stop(visit, EXITCODE_BUSY);
 }
 
-/* Returns since when there is no contact, or from when on it is missed: before, a person decided.
- */
+/* Returns since when there is no contact; not counting the time that the question took. */
 static int64_t silent_since(const struct visit *visit)
 {
     int64_t disconnected_since = session_disconnected_since(visit->admin.session);

@@ -5,9 +5,9 @@
  * semaphore: then the semaphore's znodes keep all locks away, and vanished holders of either are
  * waited for.
  *
- *   look           refuses what is known to be used, without a place in the queue  [look]
+ *   look           refuses a lock known to be used, without a place in the queue   [look]
  *   acquire        the rest of the rule: first, and nobody vanished                [acquire]
- *   look again     at what goes with it, the leases and the note                   [remove_gather]
+ *   look again     at what is removed with it, the leases and the note            [remove_gather]
  *   remove
  */
 #include "admin/remove.h"
@@ -29,7 +29,7 @@
 /* Tries for so long to give the place back. */
 #define GIVE_BACK_PATIENCE (5 * CLOCK_S)
 
-/* Tries as often to remove a lock if what is removed with it changes meanwhile. */
+/* Tries so often to remove a lock if what is removed with it changes meanwhile. */
 enum { TRIES = 20 };
 
 /* ---- who is there ---- */

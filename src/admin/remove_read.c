@@ -1,5 +1,5 @@
 /*
- * The parts of a lock that is to be removed, read beside what the lock itself asks.
+ * Reads the parts of a lock that is to be removed, beside what the lock itself reads.
  */
 #include <string.h>
 

@@ -5,7 +5,7 @@
 
 #include "base/xalloc.h"
 
-/* The contenders of a view, in the order of their paths. */
+/* The contenders of a view, sorted by path. */
 struct index {
     const struct view_contender **list;
     size_t len;
@@ -68,9 +68,9 @@ static const struct view_contender *find_node(const struct index *index,
 }
 
 /*
- * The same contender in the old or the new view, seen from the other one, or NULL.  Whoever waits
- * for a permit leaves the queue for the leases: its znode is another one then, its session is not.
- * Several may have one session: a znode that held, or that is in both views, is none of these.
+ * Returns the same contender in the old view (in_old) or the new one, or NULL.  A contender that
+ * gets a permit leaves the queue for the leases: with another znode, but the same session.  Others
+ * may have that session too, but not if their znode held the permit or is in both views.
  */
 static const struct view_contender *find(const struct diff *diff, bool in_old,
                                          const struct view_contender *contender)

@@ -58,7 +58,7 @@ static char *span_since(int64_t since_ms)
     return xstrdup(since_ms ? clock_short(text_now() - since_ms, span) : "");
 }
 
-/* "last success 5m03s ago", to be freed; empty where none is known. */
+/* Returns "last success 5m03s ago", to be freed; "" if none is known. */
 static char *success_text(const struct view *view)
 {
     char span[CLOCK_FORMAT_SIZE];

@@ -5,7 +5,7 @@
 #include "list/survey_state.h"
 #include "lock/note.h"
 
-/* Views as they are gathered. */
+/* Views, as far as they were made. */
 struct gathering {
     const struct survey *survey;
     struct view *views;

@@ -140,8 +140,8 @@ static void judge(struct view *view, bool semaphore, size_t first, int64_t settl
 }
 
 /*
- * A contender that is taking a permit is first in the queue and has the newest lease as well. Shows
- * it once, with the time at which it came.  Returns true if there is one.
+ * Shows a contender once that is taking a permit, with the time at which it came: it is first in
+ * the queue and has the newest lease too.  Returns true if there is one.
  */
 static bool drop_taker(struct view *view, struct view_source *queue)
 {
