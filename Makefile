@@ -1,8 +1,12 @@
 # zkflock: flock(1) for clusters.
 #
 #   make            builds build/zkflock
+#   make help       prints this
 #   make demo       shows what it is for, on a throwaway ZooKeeper
 #   make check      unit tests and the whole suite on real servers
+#                   (LANES=4: so many suites at a time; LIMIT=300: seconds for each test)
+#   make checked    builds what tests/check needs to run single suites
+#   make unit       unit tests alone
 #   make model      verifies a model of the lock protocol, in every state
 #   make bench      speed and memory, as ratios
 #   make chaos      faults drawn at random against a crowd of contenders; as root
@@ -13,9 +17,13 @@
 #                   (all of the list, which takes hours; SEED=1 SAMPLE=20: for 8 minutes at the
 #                   most, so many that tests have noticed, drawn by lot)
 #   make lint       compilers' warnings, static analysis, scripts, manual
+#   make format     formats the C source
 #   make install    below DESTDIR and PREFIX
+#   make uninstall  deletes what install has installed there
+#   make clean      deletes build
 #
-# WERROR=1 makes warnings errors; SANITIZE=address,undefined builds and tests with sanitizers.
+# V=1 prints whole commands; WERROR=1 makes warnings errors; SANITIZE=address,undefined builds and
+# tests with sanitizers.
 
 VERSION = 0.1.0
 
@@ -57,17 +65,21 @@ unit_objects := $(patsubst tests/unit/%.c,$(BUILD)/test-%.o,$(wildcard tests/uni
 
 # Run in every recipe that needs more than a compiler; see tests/need.
 need = ./tests/need
-checked = all $(BUILD)/unit $(BUILD)/zk $(BUILD)/table $(BUILD)/interop/Contend.class $(BUILD)/interop/Revoke.class $(BUILD)/chaos/clockshift.so
 
-.PHONY: all demo check unit model bench interop chaos combine mutants lint format install uninstall clean
+# $(call say,CC,FILE): in front of a command, prints that line in its place; the whole command with
+# V=1, nothing with -s.
+silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
+say = $(if $(filter-out 0,$(V))$(silent),,@printf '%-5s %s\n' $(1) $(2) && )
+
+.PHONY: all help demo check checked unit model bench interop chaos combine mutants lint format install uninstall clean
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
-	$(CC) $(all_cflags) $(all_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
+	$(call say,LD,$@)$(CC) $(all_cflags) $(all_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
 
 $(BUILD)/%.o: src/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(all_cppflags) $(all_cflags) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)$(CC) $(all_cppflags) $(all_cflags) -MMD -MP -c -o $@ $<
 
 # Rebuilt when the flags are others.
 $(BUILD)/flags: FORCE
@@ -77,47 +89,55 @@ $(BUILD)/flags: FORCE
 .PHONY: FORCE
 
 $(BUILD)/unit: $(unit_objects) $(pure_objects)
-	$(CC) $(all_cflags) $(all_ldflags) -o $@ $^ $(JANSSON_LIB) -lpthread $(LDLIBS)
+	$(call say,LD,$@)$(CC) $(all_cflags) $(all_ldflags) -o $@ $^ $(JANSSON_LIB) -lpthread $(LDLIBS)
 
 $(BUILD)/test-%.o: tests/unit/%.c $(BUILD)/flags
-	$(CC) $(all_cppflags) $(all_cflags) -MMD -MP -c -o $@ $<
+	$(call say,CC,$<)$(CC) $(all_cppflags) $(all_cflags) -MMD -MP -c -o $@ $<
 
 $(BUILD)/bare: tests/bench/bare.c $(BUILD)/flags
-	$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $< -lzookeeper_mt -lpthread
+	$(call say,CC,$<)$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $< -lzookeeper_mt -lpthread
 
 # The tests' own client, without sanitizers.
 $(BUILD)/zk: tests/tools/zk.c $(BUILD)/flags
-	$(CC) $(all_cppflags) -std=gnu11 $(WARNINGS) $(CFLAGS) -o $@ $< $(ZOOKEEPER_LIB) -lpthread -lm
+	$(call say,CC,$<)$(CC) $(all_cppflags) -std=gnu11 $(WARNINGS) $(CFLAGS) -o $@ $< $(ZOOKEEPER_LIB) -lpthread -lm
 
 # What goes together, as the program has it.
 $(BUILD)/table: tests/combine/table.c $(filter-out %/main.o,$(objects))
-	$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
+	$(call say,LD,$@)$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
 
 # What a clock that is faked for zkflock must not reach is linked statically, without sanitizers.
 $(BUILD)/chaos/payload: tests/chaos/payload.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(all_cppflags) -std=gnu11 $(WARNINGS) $(CFLAGS) -static -o $@ $<
+	$(call say,CC,$<)$(CC) $(all_cppflags) -std=gnu11 $(WARNINGS) $(CFLAGS) -static -o $@ $<
 
 $(BUILD)/chaos/clockshift.so: tests/chaos/clockshift.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(all_cppflags) -std=gnu11 $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
+	$(call say,CC,$<)$(CC) $(all_cppflags) -std=gnu11 $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
 
 # The runtime that ZooKeeper needs brings the compiler along.
 $(BUILD)/interop/%.class: tests/interop/%.java tests/interop/classpath
 	@mkdir -p $(@D)
-	java -m jdk.compiler/com.sun.tools.javac.Main -Xlint:all,-path -Werror \
+	$(call say,JAVAC,$<)java -m jdk.compiler/com.sun.tools.javac.Main -Xlint:all,-path -Werror \
 		-cp $$(cat tests/interop/classpath) -d $(@D) $<
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d)
 
+checked: all $(BUILD)/unit $(BUILD)/zk $(BUILD)/table $(BUILD)/interop/Contend.class \
+	$(BUILD)/interop/Revoke.class $(BUILD)/chaos/clockshift.so
+
+# The head comment.
+help:
+	@sed '/^$$/q; s/^# \{0,1\}//' Makefile
+
 demo:
+	@echo 'A demo of zkflock. Building it ...'
 	@$(need) build zookeeper
 	@$(MAKE) --no-print-directory all
 	@./tests/demo $(BUILD)/zkflock
 
 check:
 	@$(need) build zookeeper tests
-	@$(MAKE) --no-print-directory $(checked)
+	@$(MAKE) --no-print-directory checked
 	@./tests/check $(BUILD)
 
 unit: $(BUILD)/unit
@@ -139,12 +159,12 @@ chaos:
 
 combine:
 	@$(need) build zookeeper tests
-	@$(MAKE) --no-print-directory $(checked)
+	@$(MAKE) --no-print-directory checked
 	@./tests/combine/triples $(BUILD) $(TRIPLES) $(SEED)
 
 mutants:
 	@$(need) build zookeeper tests
-	@$(MAKE) --no-print-directory $(checked)
+	@$(MAKE) --no-print-directory checked
 	@./tests/mutants/run --build $(BUILD) --seed $(SEED) \
 	  $(if $(SAMPLE),--known --minutes 8 --sample $(SAMPLE))
 

@@ -31,9 +31,9 @@
 #include "process/title.h"
 
 /*
- * A closed stdin, stdout or stderr would be taken over by the next descriptor opened.  The
- * stand-in is close-on-exec, so that the command finds it closed as the caller left it, and takes
- * no output, so that what cannot be written is noticed.
+ * Opens a stand-in for a closed stdin, stdout or stderr, whose number the next descriptor opened
+ * would get.  The stand-in is close-on-exec, so that the command finds it closed as the caller left
+ * it, and refuses output, so that zkflock notices what it cannot write.
  */
 static void fill_standard_descriptors(void)
 {
@@ -58,7 +58,7 @@ static int run_under_lock(const struct options *options, const struct command *c
     return keeper_give_back(keeper, times);
 }
 
-/* Finds out what the lock is for: a command, or a process that is there. */
+/* Finds what the lock is for: a command, or an existing process. */
 static int find_use(const struct options *options, struct command *command, struct hold *hold)
 {
     int status;
@@ -130,9 +130,8 @@ static int act(const struct options *options)
     case ACTION_LIST:
         return list(options);
     case ACTION_REVOKE:
-        return break_ask(options);
     case ACTION_BREAK:
-        return break_now(options);
+        return break_lock(options);
     case ACTION_REMOVE:
         return remove_lock(options);
     default:
@@ -141,8 +140,8 @@ static int act(const struct options *options)
 }
 
 /*
- * Whoever may choose the command, the hook and the ensemble could do anything with rights that are
- * not his own.
+ * Refuses to run with more rights than the caller's: the caller chooses the command, the hook and
+ * the ensemble, and so could do anything with those rights.
  */
 static bool has_rights_of_others(void)
 {

@@ -29,8 +29,6 @@ static bool look(struct visit *visit)
     visit->status = survey_lock(&visit->admin, lock, &visit->view);
     if (visit->status)
         return false;
-    if (view->unread)
-        return stop(visit, admin_unread(view));
     if (view->holders == 0) {
         log_notice("%s %s", lock,
                    !view->exists ? "does not exist: nobody holds it"
@@ -78,10 +76,10 @@ static char *question_text(const struct visit *visit)
         return xstrdup("");
     for (size_t i = 0; i < visit->len; i++)
         print_holder(out, visit, &visit->holders[i]);
-    if (visit->by_force)
-        fprintf(out, "Take it away? [y/N] ");
-    else
-        fprintf(out, "Ask %s to give it up? [y/N] ", visit->len == 1 ? "the holder" : "them");
+    fprintf(out, "%s [y/N] ",
+            visit->by_force   ? "Take it away?"
+            : visit->len == 1 ? "Ask the holder to give it up?"
+                              : "Ask them to give it up?");
     fclose(out);
     return text;
 }
@@ -107,18 +105,11 @@ static bool ask(struct visit *visit)
 
 /* ---- all of them ---- */
 
-static const struct holder *first_left(const struct visit *visit)
+/* Returns true if all holders have got to this stage. */
+static bool are_all_at(const struct visit *visit, enum stage stage)
 {
     for (size_t i = 0; i < visit->len; i++)
-        if (visit->holders[i].stage != DONE)
-            return &visit->holders[i];
-    return NULL;
-}
-
-static bool are_all_asked(const struct visit *visit)
-{
-    for (size_t i = 0; i < visit->len; i++)
-        if (visit->holders[i].stage <= ACTING)
+        if (visit->holders[i].stage < stage)
             return false;
     return true;
 }
@@ -135,7 +126,7 @@ static bool still_held(struct visit *visit)
     return stop(visit, EXITCODE_BUSY);
 }
 
-/* While the question stood, nobody was asked anything. */
+/* Returns since when there is no contact; not counting the time that the question took. */
 static int64_t silent_since(const struct visit *visit)
 {
     int64_t disconnected_since = session_disconnected_since(visit->admin.session);
@@ -150,10 +141,11 @@ static bool deal_with_all(struct visit *visit)
 
     for (size_t i = 0; i < visit->len; i++)
         break_holder_begin(visit, &visit->holders[i]);
-    while (first_left(visit)) {
+    while (!are_all_at(visit, DONE)) {
         const struct session *session = visit->admin.session;
         int64_t silent_at = clock_add(silent_since(visit), patience);
-        bool asked = are_all_asked(visit);
+        bool asked = are_all_at(visit, WATCHING);
+        enum admin_news news;
         struct session_event event;
 
         if (session_connected(session))
@@ -162,22 +154,17 @@ static bool deal_with_all(struct visit *visit)
             return stop(visit, admin_silent(&visit->admin));
         if (asked && clock_now() >= give_up_at)
             return still_held(visit);
-        switch (admin_next(&visit->admin,
-                           clock_earlier(silent_at, asked ? give_up_at : CLOCK_NEVER), &event)) {
-        case ADMIN_EVENT:
-            if (!break_holder_handle(visit, &event))
-                return false;
-            break;
-        case ADMIN_ENDED:
+        news = admin_next(&visit->admin, clock_earlier(silent_at, asked ? give_up_at : CLOCK_NEVER),
+                          &event);
+        if (news == ADMIN_ENDED)
             return stop(visit, admin_ended(&visit->admin));
-        default:
-            break;
-        }
+        if (news == ADMIN_EVENT && !break_holder_handle(visit, &event))
+            return false;
     }
     return true;
 }
 
-/* Who was broken is not counted out; a semaphore may have room beside all who vanished. */
+/* A broken holder is not counted out; a semaphore may have permits left beside vanished holders. */
 static void tell_of_the_lease(const struct visit *visit)
 {
     char span[CLOCK_FORMAT_SIZE];
@@ -194,11 +181,12 @@ static void tell_of_the_lease(const struct visit *visit)
                    clock_format(visit->view.lease_ms * CLOCK_MS, span));
 }
 
-static int step_in(const struct options *options, bool by_force)
+int break_lock(const struct options *options)
 {
     char *self[] = {(char *)"zkflock", (char *)options_action_name(options->action),
                     (char *)options->name, NULL};
-    struct visit visit = {.options = options, .by_force = by_force, .terminal = -1};
+    struct visit visit = {
+        .options = options, .by_force = options->action == ACTION_BREAK, .terminal = -1};
 
     if (!options->yes)
         visit.terminal = question_terminal();
@@ -215,7 +203,7 @@ static int step_in(const struct options *options, bool by_force)
     if (!ask(&visit))
         goto end;
     visit.began = clock_now();
-    if (deal_with_all(&visit) && by_force)
+    if (deal_with_all(&visit) && visit.by_force)
         tell_of_the_lease(&visit);
 end:
     admin_end(&visit.admin);
@@ -226,14 +214,4 @@ end:
     if (visit.terminal >= 0)
         close(visit.terminal);
     return visit.status;
-}
-
-int break_ask(const struct options *options)
-{
-    return step_in(options, false);
-}
-
-int break_now(const struct options *options)
-{
-    return step_in(options, true);
 }

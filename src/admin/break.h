@@ -1,13 +1,12 @@
 /*
- * --revoke and --break: a holder is asked, or made, to give its lock up.
+ * --revoke asks the holders of a lock to give it up, --break takes it away from them.
  */
 #ifndef ZKFLOCK_BREAK_H
 #define ZKFLOCK_BREAK_H
 
 #include "config/options.h"
 
-/* Each returns the exit status, and says whom it hit. */
-int break_ask(const struct options *options);
-int break_now(const struct options *options);
+/* Does which of the two the options say, and says whom it hit; returns the exit status. */
+int break_lock(const struct options *options);
 
 #endif

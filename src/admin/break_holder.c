@@ -3,14 +3,13 @@
 
 #include "admin/break_state.h"
 #include "base/clock.h"
-#include "ensemble/fault.h"
 #include "ensemble/znode.h"
 #include "lock/revocation.h"
 
 /* The operations of the transaction. */
 enum { OP_CHECK_PARENT, OP_ACT, OPS };
 
-/* Two for each: what is done with it, and the reading of its parent. */
+/* Two for each holder: for its own znode, and for reading the parent. */
 static int tag_of(const struct visit *visit, const struct holder *holder)
 {
     return 2 * (int)(holder - visit->holders);
@@ -39,9 +38,9 @@ void break_holder_end(struct holder *holder)
 }
 
 /*
- * Where a name carries no GUID, as of an unfair holder, the next one's znode may have it, and the
- * same version, since the read before.  But whoever gave the lock back has counted itself out in
- * the parent.
+ * Checks the parent too: if the name carries no GUID, as an unfair holder's, the next holder's
+ * znode may have the same name and version since the read.  But the holder that gave the lock back
+ * has counted itself out in the parent.
  */
 static void act(struct visit *visit, struct holder *holder, const struct session_event *event)
 {
@@ -61,11 +60,12 @@ static void act(struct visit *visit, struct holder *holder, const struct session
     free(text);
 }
 
-static void tell_gone(const struct visit *visit, const struct holder *holder)
+static void is_gone(const struct visit *visit, struct holder *holder)
 {
     const char *lock = visit->options->lock;
     char span[CLOCK_FORMAT_SIZE];
 
+    holder->stage = DONE;
     if (!holder->hit)
         log_notice("%s was given up before, by %s", lock, holder->who);
     else if (visit->by_force)
@@ -73,12 +73,6 @@ static void tell_gone(const struct visit *visit, const struct holder *holder)
     else
         log_notice("%s was given up after %s, by %s", lock,
                    clock_format(clock_now() - visit->began, span), holder->who);
-}
-
-static void is_gone(const struct visit *visit, struct holder *holder)
-{
-    holder->stage = DONE;
-    tell_gone(visit, holder);
 }
 
 static void has_acted(struct visit *visit, struct holder *holder)
@@ -100,7 +94,6 @@ static bool refused(struct visit *visit, const struct holder *holder,
 {
     const char *path = holder->shown->path;
     const char *what;
-    char *sentence;
 
     if (holder->stage != ACTING)
         what = "read";
@@ -108,10 +101,7 @@ static bool refused(struct visit *visit, const struct holder *holder,
         what = "check", path = holder->parent;
     else
         what = visit->by_force ? "delete" : "write to";
-    sentence = fault_sentence(event->rc, what, path);
-    log_error("%s", sentence);
-    free(sentence);
-    visit->status = (int)fault_status(event->rc);
+    visit->status = admin_failed(event->rc, what, path);
     return false;
 }
 
@@ -121,13 +111,13 @@ static bool take_reply(struct visit *visit, const struct session_event *event)
     struct holder *holder = &visit->holders[event->tag / 2];
     bool was_read = holder->stage != ACTING;
 
-    if (event->tag % 2) { /* ahead of its own znode */
+    if (event->tag % 2) { /* comes before its own znode's answer */
         holder->parent_version = event->rc == ZOK ? event->stat.version : -1;
         return true;
     }
     if (session_rc_unknown(event->rc)) {
         holder->again = true;
-        holder->hit |= visit->by_force && !was_read; /* perhaps: it is told if it is gone */
+        holder->hit |= visit->by_force && !was_read; /* perhaps: told so if it is gone */
         return true;
     }
     if (event->rc == ZNONODE ||
@@ -156,7 +146,7 @@ static void take_watch(struct visit *visit, const struct session_event *event)
     }
 }
 
-/* With a new session watches are gone too. */
+/* Reads again: with all, after a new session, which has no watches; else what was not answered. */
 static void take_up_again(struct visit *visit, bool all)
 {
     for (size_t i = 0; i < visit->len; i++) {

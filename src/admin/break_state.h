@@ -1,17 +1,15 @@
 /*
  * The inside of --revoke and --break, shared by the files that make it up:
  *
- *     break.c          shows the holders, asks, and sees all of it through
+ *     break.c          shows the holders, asks, and waits until all are dealt with
  *     break_holder.c   deals with each holder on its own:
  *
- *   READING   its znode is read, and the one it stands in: is it still the one that was shown, and
- *             at which version
- *   ACTING    it is written to, or deleted, at these versions
- *   WATCHING  --revoke: a watch is being set
- *   AWAITED   the watch will fire
- *   DONE      it is gone; or, with --revoke -n, it has been asked
+ *   READING   its znode and the parent are being read: is it still the holder that was shown, and
+ * at which version ACTING    its znode is being written, or deleted, at these versions WATCHING
+ * --revoke: a watch is being set AWAITED   the watch is set DONE      it is gone; or, with --revoke
+ * -n, it has been asked
  *
- * Whatever was written meanwhile leads back to READING, and so does a loss of contact.
+ * If the znode was written meanwhile, or the connection lost, the stage is READING again.
  */
 #ifndef ZKFLOCK_BREAK_STATE_H
 #define ZKFLOCK_BREAK_STATE_H
@@ -29,11 +27,11 @@ enum stage { READING, ACTING, WATCHING, AWAITED, DONE };
 struct holder {
     const struct view_contender *shown;
     char who[DESCRIBE_SIZE];
-    char *parent; /* the path of the znode it stands in */
+    char *parent; /* the path of the znode that its own is in */
     int32_t parent_version;
     enum stage stage;
     bool again; /* the answer was lost */
-    bool hit;   /* it was asked, or its znode deleted, by this process, as far as is known */
+    bool hit;   /* this process asked it, or deleted its znode, or may have */
 };
 
 struct visit {
@@ -50,7 +48,7 @@ struct visit {
 
 /* ---- break_holder.c ---- */
 
-/* Begins with a holder, and frees what that has taken. */
+/* Begins with a holder; frees what it has allocated. */
 void break_holder_begin(struct visit *visit, struct holder *holder);
 void break_holder_end(struct holder *holder);
 

@@ -12,7 +12,7 @@ int question_terminal(void)
     int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
 
     if (terminal >= 0 && tcgetpgrp(terminal) != getpgrp()) {
-        close(terminal); /* a job in the background that read would be stopped, or answered EIO */
+        close(terminal); /* in the background a read would stop the job, or fail with EIO */
         return -1;
     }
     return terminal;
@@ -25,7 +25,7 @@ static void say(int terminal, const char *text)
     (void)written; /* a terminal that has gone gives no answer either */
 }
 
-/* A terminal gives whole lines. */
+/* Reads once: a terminal gives whole lines. */
 static enum question_answer read_answer(int terminal)
 {
     char line[16];

@@ -1,12 +1,13 @@
 /*
- * A lock is removed by one who holds it, so that nobody else does, in one transaction that fails if
- * anybody else is in the queue.  Of a semaphore it is the lock under which permits are taken: while
- * it is held nobody takes one.  A path may have been used as a lock and as a semaphore: then the
- * semaphore's znodes keep all locks away, and those who held one before are waited for as well.
+ * Removes a lock while it holds it, so that nobody else does, in one transaction that fails if
+ * another contender is in the queue.  To remove a semaphore it holds the lock under which permits
+ * are taken: meanwhile nobody can take one.  A path may have been used as a lock and as a
+ * semaphore: then the semaphore's znodes keep all locks away, and vanished holders of either are
+ * waited for.
  *
- *   look           refuses what is known to be used, without a place in the queue  [look]
+ *   look           refuses a lock known to be used, without a place in the queue   [look]
  *   acquire        the rest of the rule: first, and nobody vanished                [acquire]
- *   look again     at what goes with it, the leases and the note                   [remove_gather]
+ *   look again     at what is removed with it, the leases and the note            [remove_gather]
  *   remove
  */
 #include "admin/remove.h"
@@ -25,10 +26,10 @@
 #include "lock/lock.h"
 #include "lock/note.h"
 
-/* How long to try to give the place back. */
+/* Tries for so long to give the place back. */
 #define GIVE_BACK_PATIENCE (5 * CLOCK_S)
 
-/* To remove it together with others that change meanwhile. */
+/* Tries so often to remove a lock if what is removed with it changes meanwhile. */
 enum { TRIES = 20 };
 
 /* ---- who is there ---- */
@@ -44,10 +45,8 @@ static bool look(struct removal *removal)
     removal->status = survey_lock(&removal->admin, options->lock, &view);
     if (removal->status)
         return false;
-    if (view.unread) {
-        remove_stop(removal, admin_unread(&view));
-    } else if (!view.exists) {
-        /* A note alone goes with a lock that is made for it, so that no run notes one meanwhile. */
+    if (!view.exists) {
+        /* To remove a note alone it makes the lock, so that no run writes a note meanwhile. */
         going_on = remove_check_nested(removal) && remove_has_note(removal);
         if (!going_on && !removal->status) {
             log_notice("%s does not exist: there is nothing to remove", options->lock);
@@ -71,8 +70,7 @@ static void join(struct removal *removal)
     const struct options *options = removal->options;
     const struct lock_terms terms = {
         .lease = options->new_lease,
-        /* As for runs, see plan.c: who vanished under a semaphore's lock is waited for elsewhere.
-         */
+        /* As for runs, see plan.c; settle() waits for holders of permits that vanished. */
         .delay = removal->semaphore ? 0 : LEASE_OWN_DELAY,
         .kind = NAMING_MUTEX,
         .turn = removal->semaphore,
@@ -104,7 +102,7 @@ static bool failed(struct removal *removal)
     return remove_stop(removal, EXITCODE_BUSY);
 }
 
-/* Waits until the lock is held; -n and -w limit all of it. */
+/* Waits until the lock is held; -n and -w limit the whole wait. */
 static bool acquire(struct removal *removal)
 {
     int64_t joining_since = clock_now();
@@ -152,7 +150,7 @@ static bool acquire(struct removal *removal)
     }
 }
 
-/* Gives the place back, also where a signal ends the wait. */
+/* Gives the place back, also if a signal has ended the wait. */
 static void leave(struct removal *removal)
 {
     int64_t deadline = clock_now() + GIVE_BACK_PATIENCE;
@@ -165,7 +163,7 @@ static void leave(struct removal *removal)
             removal->admin.ended_by = 0;
 }
 
-/* One try; afterwards the lock is left, or held as before. */
+/* Tries once; afterwards the lock is removed, or held as before. */
 static bool try_to_remove(struct removal *removal)
 {
     if (lock_phase(removal->lock) != LOCK_HELD)
@@ -177,7 +175,7 @@ static bool try_to_remove(struct removal *removal)
         if (clock_now() >= deadline)
             return remove_stop(removal, admin_silent(&removal->admin));
         if (!remove_pump(removal, deadline))
-            removal->admin.ended_by = 0; /* it is done in a moment */
+            removal->admin.ended_by = 0; /* it will end in a moment anyway */
     }
     removal->status = 0;
     return true;
@@ -211,10 +209,15 @@ int remove_lock(const struct options *options)
 
     contender_introduce(self);
     removal.wait_until = clock_add(clock_now(), options_asked_wait(options, 0));
-    removal.note = note_path(options->lock);
-    removal.above = znode_above(options->lock);
     removal.locks = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LOCKS);
     removal.leases = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LEASES);
+    removal.note = note_path(options->lock);
+    removal.above = znode_above(options->lock);
+    removal.path[PART_CHILDREN] = removal.path[PART_LOCK] = options->lock;
+    removal.path[PART_QUEUED] = removal.path[PART_LOCKS] = removal.locks;
+    removal.path[PART_LEASED] = removal.path[PART_LEASES] = removal.leases;
+    removal.path[PART_NOTED] = removal.path[PART_NOTE] = removal.note;
+    removal.path[PART_ABOVE] = removal.above;
     removal.status = admin_start(&removal.admin, options);
     if (removal.status || !look(&removal) || !remove_check_nested(&removal))
         goto end;

@@ -1,5 +1,5 @@
 /*
- * What goes with a lock that is removed, and what keeps it.
+ * What is removed with a lock, and what keeps it from being removed.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "base/exitcode.h"
 #include "base/lease.h"
 #include "base/xalloc.h"
-#include "ensemble/fault.h"
 #include "lock/note.h"
 #include "lock/recipe.h"
 
@@ -53,7 +52,7 @@ static bool is_same_census(const struct recipe_census *a, const struct recipe_ce
     return a->version == b->version && a->cversion == b->cversion && a->children == b->children;
 }
 
-/* Whether a holder vanished there that nobody has waited for. */
+/* Returns false if a holder may have vanished there that nobody has waited for. */
 static bool is_settled(const struct removal *removal, enum part part)
 {
     struct recipe_census census = census_of(removal, part);
@@ -62,17 +61,18 @@ static bool is_settled(const struct removal *removal, enum part part)
         return true;
     if (removal->has_record[part])
         return recipe_vanished(census, removal->record[part].base) == 0;
-    /* Who takes permits is not counted there; a lock of that name has a record. */
+    /* Contenders that take permits are not counted there; a lock of that name has a record. */
     if (part == PART_LOCKS || recipe_departed(census) == 0)
         return true;
-    /* In a semaphore's own znode locks that are refused count themselves out, without a record. */
+    /* Locks that are refused count themselves out in the semaphore's own znode, without a record.
+     */
     return part == PART_LOCK && recipe_vanished(census, 0) == 0;
 }
 
 /*
- * The longest lease that somebody who vanished there can have had.  Without a record a holder that
- * may not write one has the default.  A record that was lost may have told of a longer one, which
- * the record of the lock for taking permits may still tell, or a config file.
+ * Returns the longest lease that a vanished holder can have had there.  Without a record, a holder
+ * that may not write one has the default.  A record that was lost may have named a longer one,
+ * which the record of the lock for taking permits may still name, or a config file.
  */
 static int64_t lease_of(const struct removal *removal, enum part part)
 {
@@ -85,7 +85,7 @@ static int64_t lease_of(const struct removal *removal, enum part part)
     return lease < LEASE_DEFAULT ? LEASE_DEFAULT : lease;
 }
 
-/* What somebody may have held. */
+/* The parts that a client may have held. */
 static const enum part used[] = {PART_LEASES, PART_LOCK, PART_LOCKS};
 
 enum { USED = sizeof(used) / sizeof(used[0]) };
@@ -110,8 +110,8 @@ static bool refuse_users(struct removal *removal)
 }
 
 /*
- * Those who vanished have ended after a lease, and no more come while the lock is held: neither
- * permits nor, beside a semaphore, locks.
+ * Waits one lease, after which the commands of vanished holders have ended.  No holders come while
+ * the lock is held: neither of permits nor, beside a semaphore, of locks.
  */
 static bool settle(struct removal *removal)
 {
@@ -155,8 +155,8 @@ static void also(struct removal *removal, const char *path, enum part part)
 }
 
 /*
- * A lock that is gone from another one's znode would look like a holder of that one who vanished,
- * and so would a note.
+ * Counts the lock, and the note, out of the lock that they are in: else each would look like a
+ * holder of that one that vanished.
  */
 static void count_out(struct removal *removal, int32_t times)
 {
@@ -171,17 +171,13 @@ static bool refuse_unread(struct removal *removal)
 {
     for (int part = 0; part < PART_COUNT; part++) {
         int rc = removal->rc[part];
-        char *sentence;
 
         if (rc == ZOK || rc == ZNONODE)
             continue;
         if (part == PART_ABOVE ||
             ((part == PART_QUEUED || part == PART_LOCKS) && !removal->semaphore))
-            continue; /* that is no lock of ours then */
-        sentence = fault_sentence(rc, "read", remove_path_of(removal, (enum part)part));
-        log_error("%s", sentence);
-        free(sentence);
-        return remove_stop(removal, (int)fault_status(rc));
+            continue; /* it is not a lock of ours, then */
+        return remove_stop(removal, admin_failed(rc, "read", removal->path[part]));
     }
     return true;
 }

@@ -1,5 +1,5 @@
 /*
- * The parts of a lock that is to be removed, read beside what the lock itself asks.
+ * Reads the parts of a lock that is to be removed, beside what the lock itself reads.
  */
 #include <string.h>
 
@@ -18,25 +18,6 @@ bool remove_stop(struct removal *removal, int status)
 static int tag_of(enum part part)
 {
     return lock_first_tag(1) + (int)part;
-}
-
-const char *remove_path_of(const struct removal *removal, enum part part)
-{
-    switch (part) {
-    case PART_QUEUED:
-    case PART_LOCKS:
-        return removal->locks;
-    case PART_LEASED:
-    case PART_LEASES:
-        return removal->leases;
-    case PART_NOTED:
-    case PART_NOTE:
-        return removal->note;
-    case PART_ABOVE:
-        return removal->above;
-    default:
-        return removal->options->lock;
-    }
 }
 
 static void add_stranger(struct removal *removal, enum part part, const char *child)
@@ -68,7 +49,7 @@ static void take_children(struct removal *removal, enum part part,
     }
 }
 
-/* Locks may be called like the parts of a semaphore. */
+/* Locks may have the names of a semaphore's parts. */
 static bool has_semaphore(const struct removal *removal)
 {
     if (removal->has_leases && removal->has_record[PART_LEASES])
@@ -76,7 +57,7 @@ static bool has_semaphore(const struct removal *removal)
     return removal->has_leases && removal->has_locks;
 }
 
-/* Which of the two it is does not change any more once the lock is asked for. */
+/* Lock or semaphore: that stays as it is once the lock is asked for. */
 static void find_kind(struct removal *removal)
 {
     if (!removal->lock)
@@ -122,24 +103,22 @@ static void take_reply(struct removal *removal, const struct session_event *even
 
 bool remove_pump(struct removal *removal, int64_t deadline)
 {
+    enum admin_news news;
     struct session_event event;
 
     if (removal->lock)
         deadline = clock_earlier(deadline, lock_tick(removal->lock));
-    switch (admin_next(&removal->admin, deadline, &event)) {
-    case ADMIN_EVENT:
-        if (removal->lock)
-            lock_handle(removal->lock, &event);
-        if (removal->outlook)
-            outlook_handle(removal->outlook, &event);
-        if (event.type == SESSION_REPLY)
-            take_reply(removal, &event);
-        break;
-    case ADMIN_ENDED:
+    news = admin_next(&removal->admin, deadline, &event);
+    if (news == ADMIN_ENDED)
         return remove_stop(removal, admin_ended(&removal->admin));
-    default:
-        break;
-    }
+    if (news != ADMIN_EVENT)
+        return true;
+    if (removal->lock)
+        lock_handle(removal->lock, &event);
+    if (removal->outlook)
+        outlook_handle(removal->outlook, &event);
+    if (event.type == SESSION_REPLY)
+        take_reply(removal, &event);
     return true;
 }
 
@@ -151,7 +130,7 @@ static void ask_for_all(struct removal *removal)
     removal->unanswered = removal->has_leases = removal->has_locks = false;
     removal->contenders = 0;
     for (int part = 0; part < PART_COUNT; part++) {
-        const char *path = remove_path_of(removal, (enum part)part);
+        const char *path = removal->path[part];
 
         if (part < PART_LISTS) {
             removal->strangers[part].count = 0;

@@ -8,24 +8,24 @@
 #include "base/clock.h"
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 #include "ensemble/contact.h"
 #include "ensemble/fault.h"
-#include "list/view.h"
+#include "list/screen.h"
 #include "process/signals.h"
 
-static int refused(const struct admin *admin)
+/* Says why, which it frees; returns the exit status. */
+static int fail(enum exitcode status, char *why)
 {
-    char *why = contact_refused(admin->options->servers);
-
     log_error("%s", why);
     free(why);
-    return EXITCODE_NOPERM;
+    return (int)status;
 }
 
 int admin_ended(const struct admin *admin)
 {
     if (!admin->ended_by)
-        return refused(admin);
+        return fail(EXITCODE_NOPERM, contact_refused(admin->options->servers));
     log_info("ended by signal %d (%s)", admin->ended_by, strsignal(admin->ended_by));
     return EXITCODE_SIGNAL + admin->ended_by;
 }
@@ -33,26 +33,19 @@ int admin_ended(const struct admin *admin)
 int admin_silent(const struct admin *admin)
 {
     const struct servers *servers = admin->options->servers;
-    char *overloaded = session_overloaded(admin->session) ? contact_overloaded(servers) : NULL;
 
-    if (overloaded)
-        log_error("%s", overloaded);
-    else
-        log_error("lost contact with %s", servers_text(servers));
-    free(overloaded);
-    return EXITCODE_UNREACHABLE;
+    return fail(EXITCODE_UNREACHABLE,
+                session_overloaded(admin->session)
+                    ? contact_overloaded(servers)
+                    : xasprintf("lost contact with %s", servers_text(servers)));
 }
 
-int admin_unread(const struct view *view)
+int admin_failed(int rc, const char *what, const char *path)
 {
-    char *sentence = fault_sentence(view->unread_rc, "read", view->unread);
-
-    log_error("%s", sentence);
-    free(sentence);
-    return (int)fault_status(view->unread_rc);
+    return fail(fault_status(rc), fault_sentence(rc, what, path));
 }
 
-/* Returns ADMIN_EVENT where the signal is nobody's business. */
+/* Returns ADMIN_EVENT if the signal changes nothing. */
 static enum admin_news take_signal(struct admin *admin)
 {
     struct signals_received received;
@@ -62,8 +55,8 @@ static enum admin_news take_signal(struct admin *admin)
     if (received.number == SIGWINCH)
         return ADMIN_RESIZED;
     if (signals_stop(received.number)) {
-        if (admin->stopping)
-            admin->stopping(admin->whose);
+        if (admin->screen)
+            screen_leave(admin->screen);
         signals_stop_self(received.number);
         return ADMIN_CONTINUED;
     }
@@ -78,11 +71,8 @@ static int resolve(struct admin *admin, int64_t deadline)
     char *fault;
 
     while (servers_resolve(admin->options->servers, deadline, admin->signal_fd, &fault) < 0) {
-        if (fault) {
-            log_error("%s", fault);
-            free(fault);
-            return EXITCODE_UNREACHABLE;
-        }
+        if (fault)
+            return fail(EXITCODE_UNREACHABLE, fault);
         if (take_signal(admin) == ADMIN_ENDED)
             return admin_ended(admin);
     }
@@ -92,32 +82,20 @@ static int resolve(struct admin *admin, int64_t deadline)
 static int connect_to_ensemble(struct admin *admin, int64_t deadline)
 {
     const struct options *options = admin->options;
+    struct session_event event;
 
     admin->session = session_open(options->servers, options->session_timeout_ms);
-    if (!admin->session) {
-        char *why = contact_not_started(errno);
-
-        log_error("%s", why);
-        free(why);
-        return EXITCODE_OSERR;
-    }
+    if (!admin->session)
+        return fail(EXITCODE_OSERR, contact_not_started(errno));
     while (!session_connected(admin->session)) {
-        struct session_event event;
+        enum admin_news news = admin_next(admin, deadline, &event);
 
-        switch (admin_next(admin, deadline, &event)) {
-        case ADMIN_TIMEOUT: {
-            char *why =
-                contact_unreachable(admin->session, options->servers, options->connect_timeout);
-
-            log_error("%s", why);
-            free(why);
-            return (int)contact_unreachable_status(admin->session);
-        }
-        case ADMIN_ENDED:
+        if (news == ADMIN_TIMEOUT)
+            return fail(
+                contact_unreachable_status(admin->session),
+                contact_unreachable(admin->session, options->servers, options->connect_timeout));
+        if (news == ADMIN_ENDED)
             return admin_ended(admin);
-        default:
-            break;
-        }
     }
     return 0;
 }
@@ -155,7 +133,7 @@ enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session
         if (session_next_event(admin->session, event))
             return ADMIN_EVENT;
 
-        bool due = clock_now() >= deadline; /* what has come by then comes first */
+        bool due = clock_now() >= deadline; /* what has come by now goes first */
 
         if (poll(fds, 3, clock_poll_timeout(clock_earlier(deadline, tick))) < 0)
             continue;

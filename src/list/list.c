@@ -7,6 +7,7 @@
 #include "base/exitcode.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "list/describe.h"
 #include "list/list_name.h"
 #include "list/list_parts.h"
 #include "list/screen.h"
@@ -14,7 +15,7 @@
 
 /* ---- what to look at ---- */
 
-/* -q on the command line; a config file that makes zkflock quiet does not silence a list. */
+/* Only -q on the command line: quiet in a config file does not silence a list. */
 static bool asks_by_status(const struct options *options)
 {
     const struct setting *setting = settings_find(&options->settings, KEY_LOG_LEVEL, NULL);
@@ -61,7 +62,7 @@ static void release_places(struct places *places)
     free(places->paths);
 }
 
-/* Messages are about the place that was added last; in the end only if it is the only one. */
+/* Sets the log's lock to each place as it is added; in the end it stays if it is the only one. */
 static int find_asked(const struct options *options, struct places *places)
 {
     for (char **name = options->names; *name; name++) {
@@ -82,7 +83,7 @@ static int find_asked(const struct options *options, struct places *places)
     return 0;
 }
 
-/* Those of the config files, wherever they are; what is below the root comes with the root. */
+/* Adds the locks that config files name; the locks below the root come with the root. */
 static void find_configured(const struct options *options, struct places *places)
 {
     size_t count;
@@ -91,6 +92,8 @@ static void find_configured(const struct options *options, struct places *places
     for (size_t i = 0; i < count; i++) {
         char *path = list_name_path(options, names[i]);
 
+        if (!path)
+            continue;
         if (!list_name_is_elsewhere(options, names[i])) {
             add_place(places, path);
             continue;
@@ -117,7 +120,7 @@ static void add_all(struct survey *survey, const struct options *options,
         survey_add(survey, list_name_root(options), depth, false);
 }
 
-/* ---- telling ---- */
+/* ---- printing ---- */
 
 static int tell_status(struct admin *admin, const char *path)
 {
@@ -126,10 +129,7 @@ static int tell_status(struct admin *admin, const char *path)
 
     if (status)
         return status;
-    if (view.unread)
-        status = admin_unread(&view);
-    else
-        status = view.state == VIEW_FREE ? EXITCODE_BUSY : 0;
+    status = view.state == VIEW_FREE ? EXITCODE_BUSY : 0;
     view_release(&view);
     return status;
 }
@@ -139,7 +139,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Raw into a pipe, since it is to be typed or passed on as it is. */
+/* Prints each name once; raw into a pipe, since a name is to be typed or passed on as it is. */
 static int print_names(char **names, size_t len)
 {
     bool clean = screen_width() > 0;
@@ -156,7 +156,7 @@ static int print_names(char **names, size_t len)
     return text_flush();
 }
 
-/* What is known without an ensemble is worth printing too. */
+/* Prints names; those in config files also if the ensemble does not answer. */
 static int tell_names(const struct options *options, const struct view *views, size_t count)
 {
     size_t configured_len = 0;
@@ -180,17 +180,19 @@ static int tell_names(const struct options *options, const struct view *views, s
     return status;
 }
 
-/* A program that reads the table gets nothing but its lines: the summary is for a person. */
+/* Prints the summary only on a terminal: a program that reads the table gets nothing but lines. */
 static int tell_table(const struct list *list, const struct view *views, size_t count,
                       const char *summary)
 {
-    list_print(list, views, count, stdout, screen_width(), screen_colours());
-    if (summary && screen_width() && (list->options->held_only || !list->options->names[0]))
+    const struct table_output out = {stdout, screen_width(), screen_colours()};
+
+    list_print(list, views, count, &out);
+    if (summary && out.width && (list->options->held_only || !list->options->names[0]))
         printf("%s%s\n", count ? "\n" : "", summary);
     return text_flush();
 }
 
-/* Of what cannot be read nobody knows. */
+/* Keeps the locks that are held, or may be because they could not be read. */
 static size_t keep_held(struct view *views, size_t count)
 {
     size_t kept = 0;
@@ -208,7 +210,7 @@ static int tell_once(const struct list *list, struct survey *survey)
 {
     size_t count;
     struct view *views = survey_views(survey, &count);
-    char *summary = count ? list_summary(views, count) : NULL;
+    char *summary = count ? describe_all(views, count) : NULL;
     int status;
 
     if (count == 0 && !list->options->names_only && !list->options->json)
@@ -223,8 +225,8 @@ static int tell_once(const struct list *list, struct survey *survey)
     else
         status = tell_table(list, views, count, summary);
     for (size_t i = 0; i < count && list->one && status == 0; i++)
-        if (views[i].unread && strcmp(views[i].path, list->one) == 0)
-            status = admin_unread(&views[i]);
+        if (strcmp(views[i].path, list->one) == 0)
+            status = survey_unread(&views[i]);
     signals_let_end(false);
     survey_views_free(views, count);
     free(summary);

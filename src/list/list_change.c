@@ -5,19 +5,19 @@
 
 #include "base/xalloc.h"
 
-/* The contenders of a view, in the order of their paths. */
+/* The contenders of a view, sorted by path. */
 struct index {
     const struct view_contender **list;
     size_t len;
 };
 
 struct diff {
-    bool begin;             /* there is nothing to compare with */
-    const struct view *old; /* NULL: it was not there */
-    const struct view *now; /* without anything in it where it is gone */
+    bool begin;             /* nothing was read before */
+    const struct view *old; /* NULL: the lock was not there */
+    const struct view *now; /* empty if the lock is gone */
     struct index old_index;
     struct index now_index;
-    uint32_t vanished; /* of those who went, so many without a word */
+    uint32_t vanished; /* so many of those that went were not counted out */
     int (*take)(const struct change *change, void *whose);
     void *whose;
 };
@@ -54,7 +54,7 @@ static struct index make_index(const struct view *view)
     return index;
 }
 
-/* That znode in the other view, or NULL; of the same name it may be another one. */
+/* Returns that znode in the other view, or NULL; another znode may have its name. */
 static const struct view_contender *find_node(const struct index *index,
                                               const struct view_contender *contender)
 {
@@ -68,9 +68,9 @@ static const struct view_contender *find_node(const struct index *index,
 }
 
 /*
- * The same contender in the old or the new view, seen from the other one, or NULL.  Whoever waits
- * for a permit leaves the queue for the leases: its znode is another one then, its session is not.
- * Several may have one session: a znode that held, or that is in both views, is none of these.
+ * Returns the same contender in the old view (in_old) or the new one, or NULL.  A contender that
+ * gets a permit leaves the queue for the leases: with another znode, but the same session.  Others
+ * may have that session too, but not if their znode held the permit or is in both views.
  */
 static const struct view_contender *find(const struct diff *diff, bool in_old,
                                          const struct view_contender *contender)
@@ -100,15 +100,15 @@ static int tell(const struct diff *diff, enum change_kind kind,
 }
 
 /*
- * With --unfair one that finds somebody else there takes its znode away and waits without one, so
- * that neither its coming nor its going says for how long it waits.
+ * An --unfair contender that finds the lock taken deletes its znode and waits without one: neither
+ * its coming nor its going says how long it waits.
  */
 static bool is_only_trying(const struct view_contender *contender)
 {
     return contender->kind == CONTENDER_UNFAIR && !contender->holds && !contender->until_ms;
 }
 
-/* Holders first: if not all that went did so without a word, one of them is likely to have. */
+/* Holders come first: if only some of those that went vanished, holders are the likely ones. */
 static int tell_gone(struct diff *diff)
 {
     int status = 0;
@@ -132,7 +132,7 @@ static int tell_one(const struct diff *diff, const struct view_contender *conten
 {
     const struct view_contender *before = find(diff, true, contender);
 
-    /* It is told of when it is known who that is. */
+    /* Told of once it was read. */
     if (contender->pending)
         return 0;
     if (before && before->pending)
@@ -146,7 +146,7 @@ static int tell_one(const struct diff *diff, const struct view_contender *conten
     return 0;
 }
 
-/* Of the lock itself; made: before its first contender, else behind all that left it. */
+/* Tells of the lock itself: with made before its first contender, else after all that left it. */
 static int tell_lock(const struct diff *diff, bool made)
 {
     bool was = diff->old && diff->old->is_lock;
@@ -171,7 +171,7 @@ static int tell_all(struct diff *diff)
     return status ? status : tell_lock(diff, false);
 }
 
-/* Either may be NULL: the lock has come, or has gone. */
+/* old or now may be NULL: the lock came, or went. */
 static int compare_views(struct diff *diff, const struct view *old, const struct view *now)
 {
     const struct view gone = {.path = old ? old->path : NULL};
@@ -186,7 +186,7 @@ static int compare_views(struct diff *diff, const struct view *old, const struct
     status = tell_all(diff);
     free(diff->old_index.list);
     free(diff->now_index.list);
-    diff->now = NULL; /* it may have been one that is over here */
+    diff->now = NULL; /* gone goes out of scope */
     return status;
 }
 

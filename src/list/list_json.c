@@ -6,10 +6,11 @@
 #include "base/exitcode.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "list/describe.h"
 #include "list/list_name.h"
 #include "list/list_parts.h"
 
-/* The first number of the format goes up when keys change their meaning or go. */
+/* Grows when a key changes its meaning or goes. */
 enum { FORMAT = 1 };
 
 static json_t *time_or_null(int64_t ms)
@@ -26,7 +27,7 @@ static json_t *time_or_null(int64_t ms)
     return json_string(text);
 }
 
-/* Of anybody's making: what is no UTF-8 cannot stand in JSON. */
+/* Cleans a name that is not UTF-8, which JSON cannot hold. */
 static json_t *name_value(const char *name)
 {
     json_t *value = json_string(name);
@@ -71,7 +72,7 @@ static json_t *contender_object(const struct view_contender *contender)
     json_t *object = json_object();
 
     set(object, "node", name_value(contender->path));
-    set(object, "kind", json_string(list_kind_word(contender->kind)));
+    set(object, "kind", json_string(describe_kind_word(contender->kind)));
     set(object, "holds", json_boolean(contender->holds));
     set(object, "since", time_or_null(contender->since_ms));
     set(object, "created", time_or_null(contender->ctime_ms));
@@ -96,14 +97,6 @@ static json_t *contenders_array(const struct view *view, size_t from, size_t to)
     return array;
 }
 
-static const char *state_word(const struct view *view)
-{
-    static const char *const words[] = {
-        [VIEW_FREE] = "free", [VIEW_HELD] = "held", [VIEW_SETTLING] = "settling"};
-
-    return view->unread ? "unknown" : words[view->state];
-}
-
 static void set_name(const struct list *list, json_t *object, const char *path)
 {
     char *name = list_name(list->options, path);
@@ -119,8 +112,9 @@ static json_t *lock_object(const struct list *list, const struct view *view)
 
     set_name(list, object, view->path);
     set(object, "exists", json_boolean(view->exists));
-    set(object, "state", json_string(state_word(view)));
-    set(object, "kind", view->kind_known ? json_string(list_kind_word(view->kind)) : json_null());
+    set(object, "state", json_string(describe_state(view, "unknown")));
+    set(object, "kind",
+        view->kind_known ? json_string(describe_kind_word(view->kind)) : json_null());
     set(object, "permits", number_or_null(view->permits));
     set(object, "lease_ms", number_or_null(view->lease_ms));
     set(object, "vanished", json_integer(view->vanished));
@@ -131,7 +125,7 @@ static json_t *lock_object(const struct list *list, const struct view *view)
     return object;
 }
 
-/* Escaped to ASCII, so that nothing in it can change a terminal. */
+/* Prints it, escaped to ASCII, so that it cannot change a terminal; frees it. */
 static int dump(json_t *root, size_t flags)
 {
     int failed = json_dumpf(root, stdout, flags | JSON_ENSURE_ASCII);
@@ -167,7 +161,7 @@ int list_json_change(const struct list *list, const struct change *change)
     set(root, "time", time_or_null(text_now()));
     set(root, "event", json_string(list_change_word(change->kind)));
     set_name(list, root, view->path);
-    set(root, "state", json_string(state_word(view)));
+    set(root, "state", json_string(describe_state(view, "unknown")));
     set(root, "holders", json_integer((json_int_t)view->holders));
     set(root, "waiting", json_integer((json_int_t)(view->len - view->holders)));
     set(root, "contender", change->contender ? contender_object(change->contender) : json_null());

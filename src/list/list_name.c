@@ -37,7 +37,7 @@ const char *list_name_root(const struct options *options)
     return root ? root->text : LOCKNAME_ROOT;
 }
 
-/* Whether this is what a user would type for the path. */
+/* Returns true if a user who types this name means the path. */
 static bool means(const struct options *options, const char *name, const char *path)
 {
     char *meant = together_path(&options->settings, name);

@@ -7,25 +7,25 @@
 #include "config/options.h"
 
 /*
- * What a user would type for the lock at this path: its name in a config file, its name below the
- * root, or the path.  To be freed; of anybody's making.
+ * Returns what a user would type for the lock at this path: its name in a config file, its name
+ * below the root, or the path.  To be freed; not clean, see text.h.
  */
 char *list_name(const struct options *options, const char *path);
 
-/* The names of the config files in the order of their letters, *count of them; to be freed, not the
- * names. */
+/* Returns the sorted names in config files, *count of them.  The array is to be freed, the names
+ * are not. */
 const char **list_name_configured(const struct options *options, size_t *count);
 
-/* The path that locks with bare names are below. */
+/* Returns the path below which locks with bare names are. */
 const char *list_name_root(const struct options *options);
 
 /*
- * The path for a word after --list, to be freed: a LOCK, or a place above locks, which may be "/".
- * NULL after a message.
+ * Returns the path for a word after --list, to be freed: a LOCK, or a place above locks, which may
+ * be "/".  NULL after a message.
  */
 char *list_name_path(const struct options *options, const char *word);
 
-/* Whether a config file gives this LOCK servers that are not those in use. */
+/* Returns true if a config file gives this LOCK other servers than those in use. */
 bool list_name_is_elsewhere(const struct options *options, const char *name);
 
 #endif

@@ -1,63 +1,31 @@
 /*
  * The inside of --list, shared by the files that print: list_table.c for people, list_json.c for
- * programs, list_watch.c for either, and list_text.c with the words for what they all tell.
+ * programs, list_watch.c for either.
  */
 #ifndef ZKFLOCK_LIST_PARTS_H
 #define ZKFLOCK_LIST_PARTS_H
 
-#include <stdio.h>
-
 #include "list/admin.h"
 #include "list/list_change.h"
 #include "list/survey.h"
+#include "list/table.h"
 #include "list/view.h"
 
-/* What is to be printed. */
+/* What to print. */
 struct list {
     const struct options *options;
-    char *one; /* the path of the one LOCK that was asked for by name; NULL: of several or all */
+    char *one; /* the path, if one LOCK was asked for by name; NULL: several, or all */
 };
-
-/* ---- list_text.c ---- */
-
-/* "ci@runner7", or the address or the session; to be freed.  Clean, see text.h. */
-char *list_who(const struct view_contender *contender);
-
-/* The process there, or nothing; to be freed. */
-char *list_pid(const struct view_contender *contender);
-
-/* The command, clean, or a word on why there is none; to be freed. */
-char *list_command(const struct view_contender *contender);
-
-/* "held", "free", "settling" or "?". */
-const char *list_state(const struct view *view);
-
-/* "exclusive", "shared x2", "permits 1/3" and so on; to be freed. */
-char *list_kind(const struct view *view);
-
-/* "exclusive", "shared", "unfair" or "permit". */
-const char *list_kind_word(enum contender_kind kind);
-
-/* "12 locks, 3 held, 7 waiting"; to be freed. */
-char *list_summary(const struct view *views, size_t count);
 
 /* ---- list_table.c ---- */
 
-/* One line for each lock. */
-void list_table(const struct list *list, const struct view *views, size_t count, FILE *out,
-                size_t width, bool colours);
-
-/* A lock with its queue, and below it a table of the locks below it. */
-void list_queue(const struct list *list, const struct view *views, size_t count, FILE *out,
-                size_t width, bool colours);
-
-/* Whichever of the two it is. */
-void list_print(const struct list *list, const struct view *views, size_t count, FILE *out,
-                size_t width, bool colours);
+/* One line for each lock; before it, with its queue, the one LOCK that was asked for. */
+void list_print(const struct list *list, const struct view *views, size_t count,
+                const struct table_output *out);
 
 /* ---- list_json.c ---- */
 
-/* All of it, as one object. */
+/* Each returns the exit status.  All locks, as one object. */
 int list_json(const struct list *list, const struct view *views, size_t count);
 
 /* One change, as an object in a line. */
@@ -65,8 +33,10 @@ int list_json_change(const struct list *list, const struct change *change);
 
 /* ---- list_watch.c ---- */
 
-/* Goes on until a signal, or the reader, ends it; the survey has been read once.  Returns the exit
- * status. */
+/*
+ * Prints changes until a signal, or the reader, ends it; the survey has been read once.  Returns
+ * the exit status.
+ */
 int list_watch(const struct list *list, struct survey *survey, struct admin *admin);
 
 #endif

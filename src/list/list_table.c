@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "ensemble/fault.h"
+#include "list/describe.h"
 #include "list/list_name.h"
 #include "list/list_parts.h"
-#include "list/table.h"
 
 static const struct table_column lock_columns[] = {
     {.title = "LOCK", .comfort = 28, .least = 12, .order = 2},
@@ -58,7 +58,7 @@ static char *span_since(int64_t since_ms)
     return xstrdup(since_ms ? clock_short(text_now() - since_ms, span) : "");
 }
 
-/* "last success 5m03s ago", to be freed; empty where none is known. */
+/* Returns "last success 5m03s ago", to be freed; "" if none is known. */
 static char *success_text(const struct view *view)
 {
     char span[CLOCK_FORMAT_SIZE];
@@ -68,7 +68,7 @@ static char *success_text(const struct view *view)
     return xasprintf("last success %s ago", clock_short(text_now() - view->success_ms, span));
 }
 
-/* Who holds it, the first of several; what is to be said where nobody does. */
+/* Returns the first holder, or what to say if nobody holds it. */
 static char *holder_text(const struct view *view)
 {
     char until[TEXT_TIME_SIZE];
@@ -81,7 +81,7 @@ static char *holder_text(const struct view *view)
         return view->vanished ? xasprintf("%" PRIu32 " vanished", view->vanished)
                : !view->is_lock && !view->success_ms ? xstrdup("(never used)")
                                                      : success_text(view);
-    return list_who(&view->contenders[0]);
+    return describe_who(&view->contenders[0]);
 }
 
 static void add_lock(struct table *table, const struct list *list, const struct view *view)
@@ -89,37 +89,37 @@ static void add_lock(struct table *table, const struct list *list, const struct 
     bool held = !view->unread && view->state == VIEW_HELD;
     const struct table_cell cells[LOCK_COLUMNS] = {
         {.text = clean_name(list, view)},
-        {.text = xstrdup(list_state(view)), .style = state_style(view)},
-        {.text = list_kind(view)},
+        {.text = xstrdup(describe_state(view, "?")), .style = state_style(view)},
+        {.text = describe_kind(view)},
         {.text = holder_text(view), .style = held ? TEXT_PLAIN : TEXT_DIM},
-        {.text = held ? list_pid(&view->contenders[0]) : xstrdup("")},
+        {.text = held ? describe_pid(&view->contenders[0]) : xstrdup("")},
         {.text = held ? span_since(view->contenders[0].since_ms) : xstrdup("")},
         {.text = view->unread ? xstrdup("") : xasprintf("%zu", view->len - view->holders)},
-        {.text = held ? list_command(&view->contenders[0]) : xstrdup("")},
+        {.text = held ? describe_command(&view->contenders[0]) : xstrdup("")},
     };
 
     table_add(table, cells);
 }
 
-void list_table(const struct list *list, const struct view *views, size_t count, FILE *out,
-                size_t width, bool colours)
+static void print_locks(const struct list *list, const struct view *views, size_t count,
+                        const struct table_output *out)
 {
     struct table *table = table_new(lock_columns, LOCK_COLUMNS);
 
     for (size_t i = 0; i < count; i++)
         add_lock(table, list, &views[i]);
-    table_print(table, out, width, colours);
+    table_print(table, out);
     table_free(table);
 }
 
 /* ---- one lock ---- */
 
-/* Of a client that does not tell who it is there is more room here to tell what is known. */
+/* Shows the session too of a client that does not tell who it is: there is room for it here. */
 static char *contender_text(const struct view_contender *contender)
 {
     if (contender->told.address[0] && contender->session)
         return xasprintf("%s session 0x%" PRIx64, contender->told.address, contender->session);
-    return list_who(contender);
+    return describe_who(contender);
 }
 
 static void add_contender(struct table *table, const struct view *view, size_t index)
@@ -131,16 +131,16 @@ static void add_contender(struct table *table, const struct view *view, size_t i
     const struct table_cell cells[QUEUE_COLUMNS] = {
         {.text = place, .style = contender->holds ? TEXT_BUSY : TEXT_PLAIN},
         {.text = contender_text(contender)},
-        {.text = list_pid(contender)},
-        {.text = xstrdup(list_kind_word(contender->kind))},
+        {.text = describe_pid(contender)},
+        {.text = xstrdup(describe_kind_word(contender->kind))},
         {.text = span_since(contender->since_ms)},
-        {.text = list_command(contender)},
+        {.text = describe_command(contender)},
     };
 
     table_add(table, cells);
 }
 
-/* "held, exclusive, 2 waiting", or what else is to be said; without the style of its first word. */
+/* Returns "held, exclusive", or what else to say of the lock's state. */
 static char *state_sentence(const struct view *view)
 {
     char until[TEXT_TIME_SIZE];
@@ -158,29 +158,28 @@ static char *state_sentence(const struct view *view)
         return xasprintf("settling: the next one waits for a holder that vanished, until %s (%s)",
                          text_clock(view->until_ms, until),
                          clock_short(view->until_ms - text_now(), span));
-    /* A semaphore may have room beside those who vanished. */
+    /* A semaphore may have permits left beside those of vanished holders. */
     if (view->vanished && view->vanished >= (uint32_t)view->permits && view->lease_ms &&
         view->state == VIEW_FREE)
         return xasprintf("free, but a holder vanished: the next one waits %s",
                          clock_format(view->lease_ms * CLOCK_MS, span));
-    kind = list_kind(view);
-    text = xasprintf("%s%s%s", list_state(view), *kind ? ", " : "", kind);
+    kind = describe_kind(view);
+    text = xasprintf("%s%s%s", describe_state(view, "?"), *kind ? ", " : "", kind);
     free(kind);
     return text;
 }
 
-static void print_cut(FILE *out, const char *clean, size_t width, enum text_style style,
-                      bool colours)
+static void print_line(const struct table_output *out, const char *clean, enum text_style style)
 {
-    char *cut = width ? text_cut(clean, width) : xstrdup(clean);
+    char *cut = out->width ? text_cut(clean, out->width) : xstrdup(clean);
 
-    text_put(out, cut, style, colours);
-    putc('\n', out);
+    text_put(out->to, cut, style, out->colours);
+    putc('\n', out->to);
     free(cut);
 }
 
-static void print_head(const struct list *list, const struct view *view, FILE *out, size_t width,
-                       bool colours)
+static void print_head(const struct list *list, const struct view *view,
+                       const struct table_output *out)
 {
     char span[CLOCK_FORMAT_SIZE];
     char *name = clean_name(list, view);
@@ -197,38 +196,40 @@ static void print_head(const struct list *list, const struct view *view, FILE *o
                  xasprintf("%s, lease %s", state, clock_format(view->lease_ms * CLOCK_MS, span)));
     if (view->success_ms)
         xreplace(&state, xasprintf("%s, %s", state, success));
-    print_cut(out, name, width, TEXT_BOLD, colours);
-    print_cut(out, state, width, state_style(view), colours);
+    print_line(out, name, TEXT_BOLD);
+    print_line(out, state, state_style(view));
     free(name);
     free(path);
     free(state);
     free(success);
 }
 
-void list_queue(const struct list *list, const struct view *views, size_t count, FILE *out,
-                size_t width, bool colours)
+static void print_queue(const struct list *list, const struct view *view,
+                        const struct table_output *out)
 {
-    print_head(list, &views[0], out, width, colours);
-    if (views[0].len) {
-        struct table *table = table_new(queue_columns, QUEUE_COLUMNS);
+    struct table *table;
 
-        for (size_t i = 0; i < views[0].len; i++)
-            add_contender(table, &views[0], i);
-        putc('\n', out);
-        table_print(table, out, width, colours);
-        table_free(table);
-    }
-    if (count > 1) {
-        putc('\n', out);
-        list_table(list, views + 1, count - 1, out, width, colours);
-    }
+    print_head(list, view, out);
+    if (!view->len)
+        return;
+    table = table_new(queue_columns, QUEUE_COLUMNS);
+    for (size_t i = 0; i < view->len; i++)
+        add_contender(table, view, i);
+    putc('\n', out->to);
+    table_print(table, out);
+    table_free(table);
 }
 
-void list_print(const struct list *list, const struct view *views, size_t count, FILE *out,
-                size_t width, bool colours)
+void list_print(const struct list *list, const struct view *views, size_t count,
+                const struct table_output *out)
 {
-    if (count && list->one && strcmp(views[0].path, list->one) == 0)
-        list_queue(list, views, count, out, width, colours);
-    else if (count)
-        list_table(list, views, count, out, width, colours);
+    if (count && list->one && strcmp(views[0].path, list->one) == 0) {
+        print_queue(list, views, out);
+        views++;
+        count--;
+        if (count)
+            putc('\n', out->to);
+    }
+    if (count)
+        print_locks(list, views, count, out);
 }

@@ -7,15 +7,16 @@
 #include "base/exitcode.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "list/describe.h"
 #include "list/list_name.h"
 #include "list/list_parts.h"
 #include "list/screen.h"
 #include "process/signals.h"
 
-/* Between two pictures, so that a busy lock does not flood the terminal. */
+/* Waits as long between two pictures, so that a busy lock does not flood the terminal. */
 #define FRAME (50 * CLOCK_MS)
 
-/* Where something is always under way, what is known so far is told after this. */
+/* Tells what was read so far after this if the survey is never complete. */
 #define PATIENCE (CLOCK_S / 2)
 
 struct watch {
@@ -23,12 +24,12 @@ struct watch {
     struct survey *survey;
     struct admin *admin;
     struct screen screen;
-    bool live; /* pictures on a terminal; else lines */
+    bool live; /* draws pictures on a terminal; else prints lines */
     bool contact;
-    bool stale;          /* there may be more than was told */
+    bool stale;          /* views may have changed since they were told */
     int64_t stale_since; /* see clock.h */
     int64_t drawn_at;
-    struct view *views; /* as told last; NULL: nothing was told */
+    struct view *views; /* as told last; NULL: none were */
     size_t count;
 };
 
@@ -47,9 +48,9 @@ static int print_line(const struct list *list, const struct change *change)
         strftime(when, sizeof(when), "%FT%T%z", &local);
     printf("%s %s %s", when, clean, list_change_word(change->kind));
     if (change->contender) {
-        char *who = list_who(change->contender);
-        char *pid = list_pid(change->contender);
-        char *command = list_command(change->contender);
+        char *who = describe_who(change->contender);
+        char *pid = describe_pid(change->contender);
+        char *command = describe_command(change->contender);
 
         printf(" %s%s%s%s%s", who, *pid ? " pid " : "", pid, *command ? ": " : "", command);
         free(who);
@@ -71,44 +72,44 @@ static int take_change(const struct change *change, void *whose)
 
 /* ---- a picture ---- */
 
-static void print_status(const struct watch *watch, FILE *out, size_t width, bool colours)
+static void print_status(const struct watch *watch, const struct table_output *out)
 {
     char now[TEXT_TIME_SIZE];
     char span[CLOCK_FORMAT_SIZE];
-    char *summary = list_summary(watch->views, watch->count);
-    char *status = xasprintf("%s  %s  %s", text_clock(text_now(), now), summary,
-                             servers_text(watch->admin->options->servers));
+    const char *servers = servers_text(watch->admin->options->servers);
+    char *status;
     char *cut;
 
-    free(summary);
-    if (!watch->contact) {
+    text_clock(text_now(), now);
+    if (watch->contact) {
+        char *summary = describe_all(watch->views, watch->count);
+
+        status = xasprintf("%s  %s  %s", now, summary, servers);
+        free(summary);
+    } else {
         int64_t silence = clock_now() - session_disconnected_since(watch->admin->session);
 
-        free(status);
-        status = xasprintf(
-            "%s  no contact with %s for %s; as it was then:", text_clock(text_now(), now),
-            servers_text(watch->admin->options->servers), clock_short(silence / CLOCK_MS, span));
+        status = xasprintf("%s  no contact with %s for %s; as it was then:", now, servers,
+                           clock_short(silence / CLOCK_MS, span));
     }
-    cut = text_cut(status, width);
-    text_put(out, cut, watch->contact ? TEXT_DIM : TEXT_BAD, colours);
-    fputs("\n\n", out);
+    cut = text_cut(status, out->width);
+    text_put(out->to, cut, watch->contact ? TEXT_DIM : TEXT_BAD, out->colours);
+    fputs("\n\n", out->to);
     free(status);
     free(cut);
 }
 
 static void draw(struct watch *watch)
 {
-    size_t width = screen_width();
-    bool colours = screen_colours();
     char *text = NULL;
     size_t len = 0;
-    FILE *out = open_memstream(&text, &len);
+    const struct table_output out = {open_memstream(&text, &len), screen_width(), screen_colours()};
 
-    if (!out)
+    if (!out.to)
         return;
-    print_status(watch, out, width, colours);
-    list_print(watch->list, watch->views, watch->count, out, width, colours);
-    if (fclose(out) == 0)
+    print_status(watch, &out);
+    list_print(watch->list, watch->views, watch->count, &out);
+    if (fclose(out.to) == 0)
         screen_draw(text);
     free(text);
     watch->drawn_at = clock_now();
@@ -137,7 +138,7 @@ static int tell(struct watch *watch)
     return status;
 }
 
-/* When what is stale may be told. */
+/* Returns when to tell the changes. */
 static int64_t tell_at(const struct watch *watch)
 {
     int64_t at = watch->stale_since;
@@ -151,7 +152,7 @@ static int64_t tell_at(const struct watch *watch)
     return at;
 }
 
-/* Spans grow by the second. */
+/* Returns when to draw the next picture: the times in it grow by the second. */
 static int64_t next_picture(const struct watch *watch)
 {
     return watch->live ? clock_add(watch->drawn_at, CLOCK_S) : CLOCK_NEVER;
@@ -173,21 +174,16 @@ static void take_event(struct watch *watch, const struct session_event *event)
         watch->contact = true;
 }
 
-/* A key was pressed; returns whether that is the end. */
+/* Takes the key that was pressed; returns true if it ends the watch. */
 static bool take_key(struct watch *watch)
 {
     char key;
 
     if (read(STDIN_FILENO, &key, 1) != 1) {
-        watch->admin->also.fd = -1; /* SIGHUP tells what it means */
+        watch->admin->also.fd = -1; /* SIGHUP will say why */
         return false;
     }
     return key == 'q' || key == 'Q';
-}
-
-static void before_stop(void *whose)
-{
-    screen_leave(whose);
 }
 
 static void enter(struct watch *watch)
@@ -196,8 +192,7 @@ static void enter(struct watch *watch)
         watch->admin->also = (struct pollfd){.fd = STDOUT_FILENO};
         return;
     }
-    watch->admin->stopping = before_stop;
-    watch->admin->whose = &watch->screen;
+    watch->admin->screen = &watch->screen;
     screen_enter(&watch->screen);
     watch->admin->also =
         (struct pollfd){.fd = watch->screen.has_keys ? STDIN_FILENO : -1, .events = POLLIN};

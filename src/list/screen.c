@@ -47,7 +47,7 @@ static void put(const char *text, size_t len)
         ssize_t done = write(STDOUT_FILENO, text, len);
 
         if (done < 0 && errno != EINTR)
-            return; /* the terminal is gone, and SIGHUP tells */
+            return; /* the terminal is gone; SIGHUP will say so */
         if (done > 0) {
             text += done;
             len -= (size_t)done;
@@ -99,8 +99,7 @@ static size_t count_lines(const char *text)
     return lines;
 }
 
-/* Each line is erased before it is written: behind a full one the cursor stands on its last sign.
- */
+/* Erases each line before it writes it: after a full line the cursor is on its last character. */
 void screen_draw(const char *text)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -9,16 +9,16 @@
 #include <stdio.h>
 #include <termios.h>
 
-/* Columns of a line; 0: it has no end, as in a pipe. */
+/* Returns the columns of a line; 0: it has no end, as in a pipe. */
 size_t screen_width(void);
 
-/* Whether colours are welcome: on a terminal that can, and not under NO_COLOR. */
+/* Returns true if the terminal shows colours and NO_COLOR does not forbid them. */
 bool screen_colours(void);
 
-/* Whether stdout is a terminal on which a picture can be drawn again and again. */
+/* Returns true if stdout is a terminal on which pictures can be drawn one over the other. */
 bool screen_is_live(void);
 
-/* What was found, to be put back. */
+/* The terminal as it was found, to be put back. */
 struct screen {
     bool entered;
     bool has_keys; /* stdin is the terminal too */
@@ -27,13 +27,13 @@ struct screen {
 
 /*
  * Turns to the terminal's second screen and takes keys one by one, without echo; Ctrl-C and Ctrl-Z
- * stay signals.  In the background it stops, as whatever wants the terminal, until it is in the
- * foreground.  Both may be called twice.
+ * stay signals.  In the background the process stops, as others do that want the terminal, until it
+ * is in the foreground.  Each may be called twice.
  */
 void screen_enter(struct screen *screen);
 void screen_leave(struct screen *screen);
 
-/* Draws the lines of text, as many as fit; nothing if the terminal takes nothing just now. */
+/* Draws as many lines of text as fit; none if the terminal accepts no output just now. */
 void screen_draw(const char *text);
 
 #endif

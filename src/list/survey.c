@@ -32,7 +32,7 @@ static void ask(struct survey *survey, struct znode *znode, enum ask what)
     }
 }
 
-/* In this order: what the get shows of the lock is not older than the list. */
+/* Asks in this order, so that the lock's data is not older than the list. */
 static void ask_all(struct survey *survey, struct znode *znode)
 {
     if (!survey_is_leaf(znode))
@@ -58,7 +58,7 @@ static void forget(struct survey *survey, struct znode *znode)
     znode->told = NULL;
 }
 
-/* A place to begin with is waited for; the parents of others tell when they are made. */
+/* Watches for a root to be made; other znodes show in their parents' lists. */
 static void is_gone(struct survey *survey, struct znode *znode)
 {
     forget(survey, znode);
@@ -116,7 +116,7 @@ static bool take_reply(struct survey *survey, const struct session_event *event)
     survey->pending--;
     if (znode->dropped) {
         tree_free_dropped(survey, znode);
-        return true; /* it may have been the last one that was waited for */
+        return true; /* it may have been the last answer to wait for */
     }
     if (session_rc_unknown(event->rc)) {
         znode->again[what] = true;
@@ -127,7 +127,7 @@ static bool take_reply(struct survey *survey, const struct session_event *event)
     } else if (what == ASK_GET) {
         changed = take_data(survey, znode, event);
     } else if (event->rc == ZOK) {
-        ask_all(survey, znode); /* it was made before it could be waited for */
+        ask_all(survey, znode); /* it was made before the watch was set */
     }
     return changed;
 }
@@ -144,13 +144,13 @@ static void take_watch(struct survey *survey, const struct session_event *event)
         else if (event->watch_type == ZOO_CHANGED_EVENT)
             ask(survey, znode, ASK_GET);
         else
-            ask_all(survey, znode); /* made, or deleted and maybe made again */
+            ask_all(survey, znode); /* made, or deleted and perhaps made again */
     }
 }
 
 /* ---- the session ---- */
 
-/* Watches went with it, and whatever was asked is not answered any more. */
+/* The session expired: its watches are gone, and its requests will not be answered. */
 static void start_over(struct survey *survey)
 {
     session_reopen(survey->session);
@@ -248,21 +248,21 @@ void survey_free(struct survey *survey)
 {
     if (!survey)
         return;
-    for (size_t i = 0; i < survey->slots_len; i++)
-        if (survey->slots[i])
+    for (size_t i = 0; i < survey->slots_len; i++) {
+        if (survey->slots[i]) {
             survey->slots[i]->pending = 0;
+            tree_free_dropped(survey, survey->slots[i]);
+        }
+    }
     for (size_t i = 0; i < survey->roots_len; i++)
         tree_drop(survey, survey->roots[i]);
-    for (size_t i = 0; i < survey->slots_len; i++)
-        if (survey->slots[i])
-            tree_free_dropped(survey, survey->slots[i]);
     free(survey->roots);
     free(survey->roles);
     free(survey->slots);
     free(survey);
 }
 
-/* A part of a semaphore is no lock: returns 0, or the exit status after a message. */
+/* Refuses a part of a semaphore as LOCK: returns 0, or the exit status after a message. */
 static int refuse_parts(const struct survey *survey)
 {
     for (size_t i = 0; i < survey->roots_len; i++) {
@@ -284,24 +284,21 @@ int survey_read(struct survey *survey, struct admin *admin)
 {
     int64_t patience = admin->options->connect_timeout;
     int64_t deadline = clock_add(clock_now(), patience);
+    struct session_event event;
 
     while (!survey_complete(survey)) {
-        struct session_event event;
+        enum admin_news news = admin_next(admin, deadline, &event);
 
-        switch (admin_next(admin, deadline, &event)) {
-        case ADMIN_EVENT:
-            survey_handle(survey, &event);
-            /* The limit is on silence: what there is to read may be much. */
-            if (event.type == SESSION_REPLY && !session_rc_unknown(event.rc))
-                deadline = clock_add(clock_now(), patience);
-            break;
-        case ADMIN_TIMEOUT:
+        if (news == ADMIN_TIMEOUT)
             return admin_silent(admin);
-        case ADMIN_ENDED:
+        if (news == ADMIN_ENDED)
             return admin_ended(admin);
-        default:
-            break;
-        }
+        if (news != ADMIN_EVENT)
+            continue;
+        survey_handle(survey, &event);
+        /* The limit is on silence: there may be much to read. */
+        if (event.type == SESSION_REPLY && !session_rc_unknown(event.rc))
+            deadline = clock_add(clock_now(), patience);
     }
     if (survey->cut)
         log_warning("only a part is read: there are more than %d znodes, or paths of more than %d "
@@ -313,17 +310,25 @@ int survey_read(struct survey *survey, struct admin *admin)
 int survey_lock(struct admin *admin, const char *path, struct view *view)
 {
     struct survey *survey = survey_new(admin->session, SESSION_NO_WATCH);
-    struct view *views;
-    size_t count;
     int status;
 
     survey_add(survey, path, SURVEY_LOCK, true);
     status = survey_read(survey, admin);
     if (status == 0) {
-        views = survey_views(survey, &count);
+        size_t count;
+        struct view *views = survey_views(survey, &count);
+
         *view = views[0];
         free(views);
+        status = survey_unread(view);
+        if (status)
+            view_release(view);
     }
     survey_free(survey);
     return status;
+}
+
+int survey_unread(const struct view *view)
+{
+    return view->unread ? admin_failed(view->unread_rc, "read", view->unread) : 0;
 }

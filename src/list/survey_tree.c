@@ -66,7 +66,7 @@ void tree_drop(struct survey *survey, struct znode *znode)
     tree_free_dropped(survey, znode);
 }
 
-/* A semaphore's two are part of the lock. */
+/* The two znodes of a semaphore are part of the lock. */
 static bool is_of_interest(const struct znode *znode, const char *name)
 {
     int32_t sequence;
@@ -75,7 +75,7 @@ static bool is_of_interest(const struct znode *znode, const char *name)
         return true;
     if (znode->depth == SURVEY_LOCK)
         return recipe_is_semaphore_part(name) || recipe_may_be_kazoo_permit(name);
-    /* What is ZooKeeper's own stands at the top, where a chroot does not show it. */
+    /* ZooKeeper's own znode is at the top; under a chroot it cannot be seen. */
     return (znode->depth == SURVEY_TREE || !note_is_path(name)) &&
            !(!znode->path[1] && strcmp(name, "zookeeper") == 0);
 }
@@ -94,13 +94,13 @@ static struct znode *new_child(struct survey *survey, struct znode *znode, const
     return child;
 }
 
-/* It was deleted when it was asked about last, and has been made again. */
+/* Returns true if it was gone when it was read last: since it is listed, it was made again. */
 static bool is_gone(const struct znode *znode)
 {
     return !znode->pending && (survey_is_leaf(znode) ? znode->get_rc : znode->list_rc) == ZNONODE;
 }
 
-/* No lock is below a path that is longer than a lock's. */
+/* No lock is below a path longer than a lock's can be. */
 static bool has_room(struct survey *survey, const struct znode *parent)
 {
     bool room = survey->len < SURVEY_MAX && strlen(parent->path) <= ZNODE_PATH_MAX;
@@ -109,7 +109,7 @@ static bool has_room(struct survey *survey, const struct znode *parent)
     return room;
 }
 
-/* Both are sorted, so one pass finds what came and what went. */
+/* Old and new are sorted: one pass finds which came and which went. */
 bool tree_set_children(struct survey *survey, struct znode *znode, char *const *names, size_t len,
                        void (*unknown)(struct survey *survey, struct znode *child))
 {

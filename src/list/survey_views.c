@@ -5,7 +5,7 @@
 #include "list/survey_state.h"
 #include "lock/note.h"
 
-/* Views as they are gathered. */
+/* Views, as far as they were made. */
 struct gathering {
     const struct survey *survey;
     struct view *views;
@@ -13,7 +13,7 @@ struct gathering {
     size_t size;
 };
 
-/* A kazoo Semaphore's children are no sequence. */
+/* The children of a kazoo Semaphore have no sequence numbers. */
 static bool is_kazoo_permit(const struct znode *znode)
 {
     return !znode->contender && znode->get_rc == ZOK && recipe_may_be_kazoo_permit(znode->name) &&
@@ -78,8 +78,8 @@ static bool has_kazoo_permits(const struct znode *znode)
 }
 
 /*
- * The leases of a semaphore, or NULL where there is none.  Somebody may have locks that are called
- * like the parts of one, or use a kazoo Semaphore there.
+ * Returns the leases of a semaphore, or NULL if znode is none: locks may have the names of a
+ * semaphore's parts, also beside a kazoo Semaphore.
  */
 static const struct znode *leases_of(const struct znode *znode, bool is_kazoo_semaphore)
 {
@@ -94,8 +94,9 @@ static const struct znode *leases_of(const struct znode *znode, bool is_kazoo_se
 }
 
 /*
- * Where permits are taken has no record, and who takes one tells so: this tells the parts of a
- * semaphore that is being made from a lock of that name.  What is not read yet may be one.
+ * Tells the parts of a semaphore that is being made from locks with their names: the znode under
+ * which permits are taken has no record, and its contenders say that they take one.  A znode that
+ * was not read yet may be a part.
  */
 static bool is_unfinished_part(const struct znode *znode)
 {
@@ -143,7 +144,7 @@ static struct view *new_view(struct gathering *gathering)
     return &gathering->views[gathering->len++];
 }
 
-/* The note of --once-per for the lock there, or NULL: a child beside it, or a root of its own. */
+/* Returns the note of --once-per for the lock there, or NULL: its sibling, or a root of its own. */
 static const struct znode *note_of(const struct survey *survey, const struct znode *znode)
 {
     char *path = note_path(znode->path);
@@ -168,7 +169,7 @@ static int64_t success_of(const struct survey *survey, const struct znode *znode
     return began;
 }
 
-/* Why it could not be read, ZOK if it was; that it is not there is no fault. */
+/* Returns why it could not be read; ZOK if it was, or is not there. */
 static int fault_of(const struct znode *znode)
 {
     if (znode->list_rc != ZOK)
@@ -176,7 +177,7 @@ static int fault_of(const struct znode *znode)
     return znode->get_rc == ZNONODE ? ZOK : znode->get_rc;
 }
 
-/* Without a lock: of a place that is not there, or of which a part could not be read, or NULL. */
+/* Adds a view without a lock, of a place where none is, or of which unread could not be read. */
 static void add_bare(struct gathering *gathering, const struct znode *znode,
                      const struct znode *unread)
 {
@@ -187,7 +188,7 @@ static void add_bare(struct gathering *gathering, const struct znode *znode,
                                          .unread_rc = unread ? fault_of(unread) : ZOK};
 }
 
-/* Returns false if there is no more to be known of it. */
+/* Returns false if nothing more can be known of it. */
 static bool add_lock(struct gathering *gathering, const struct znode *znode,
                      const struct znode *leases)
 {
@@ -220,7 +221,7 @@ static bool add_lock(struct gathering *gathering, const struct znode *znode,
     return true;
 }
 
-/* A part of a semaphore is no lock, but there may be some below it. */
+/* Skips a part of a semaphore, which is no lock; but locks may be below it. */
 static void gather(struct gathering *gathering, const struct znode *znode, bool is_part)
 {
     bool is_kazoo_semaphore = has_kazoo_permits(znode);
@@ -230,7 +231,8 @@ static void gather(struct gathering *gathering, const struct znode *znode, bool 
         return;
     for (size_t i = 0; znode->depth != SURVEY_LOCK && i < znode->len; i++) {
         const struct znode *child = znode->children[i];
-        /* Of what is shown as kazoo's, because it is used as that, the unused parts as well. */
+        /* Also unused parts beside a kazoo Semaphore: it is shown as kazoo's, as which it is used.
+         */
         bool is_child_part = is_unfinished_part(child) ||
                              (recipe_is_semaphore_part(child->name) &&
                               (leases || (is_kazoo_semaphore && !has_contenders(child))));
@@ -245,7 +247,7 @@ static int compare(const void *a, const void *b)
     return strcmp(((const struct view *)a)->path, ((const struct view *)b)->path);
 }
 
-/* Places may lie within each other. */
+/* Keeps one view for each path: places may be within each other. */
 static size_t drop_doubles(struct view *views, size_t len)
 {
     size_t kept = 0;

@@ -12,7 +12,7 @@ struct table {
     size_t columns_len;
     struct table_cell *cells; /* row by row */
     size_t rows;
-    size_t size; /* rows that there is room for */
+    size_t size; /* rows that have room in cells */
     size_t *widths;
 };
 
@@ -54,7 +54,9 @@ static size_t line_width(const struct table *table)
     return sum;
 }
 
-/* The widest of those that are wider than they have to be; NULL: there is none.  order 0: comfort.
+/*
+ * Returns the widest of the columns that can be cut: to their comfort with order 0, to their least
+ * with another; NULL if there is none.
  */
 static size_t *widest(const struct table *table, int order)
 {
@@ -87,59 +89,51 @@ static void put_blanks(FILE *out, size_t count)
         putc(' ', out);
 }
 
-/* room: what is left of the line, at least what the cell takes. */
-static void put_cell(const struct table *table, FILE *out, size_t column,
-                     const struct table_cell *cell, bool last, size_t *room, bool colours)
+/* Cuts the cell to what is left of the line, *room, and takes its width off that. */
+static void put_cell(const struct table *table, const struct table_output *out, size_t column,
+                     const struct table_cell *cell, bool last, size_t *room)
 {
     size_t width = table->widths[column] < *room ? table->widths[column] : *room;
     char *text = text_cut(cell->text, width);
     size_t blanks = width - text_width(text);
 
     if (table->columns[column].right)
-        put_blanks(out, blanks);
-    text_put(out, text, cell->style, colours);
+        put_blanks(out->to, blanks);
+    text_put(out->to, text, cell->style, out->colours);
     free(text);
     *room -= width;
     if (last || *room <= GAP)
         return;
     if (!table->columns[column].right)
-        put_blanks(out, blanks);
-    put_blanks(out, GAP);
+        put_blanks(out->to, blanks);
+    put_blanks(out->to, GAP);
     *room -= GAP;
 }
 
-/* How many cells of a row have to be put: blanks at the end are none. */
-static size_t used_cells(const struct table *table, const struct table_cell *cells)
+static void put_row(const struct table *table, const struct table_output *out,
+                    const struct table_cell *cells)
 {
+    size_t room = out->width ? out->width : SIZE_MAX;
     size_t used = table->columns_len;
 
     while (used && !*cells[used - 1].text)
-        used--;
-    return used;
-}
-
-static void put_row(const struct table *table, FILE *out, const struct table_cell *cells,
-                    size_t room, bool colours)
-{
-    size_t used = used_cells(table, cells);
-
+        used--; /* no blanks at the end of a line */
     for (size_t i = 0; i < used && room > 0; i++)
-        put_cell(table, out, i, &cells[i], i == used - 1, &room, colours);
-    putc('\n', out);
+        put_cell(table, out, i, &cells[i], i == used - 1, &room);
+    putc('\n', out->to);
 }
 
-void table_print(struct table *table, FILE *out, size_t width, bool colours)
+void table_print(struct table *table, const struct table_output *out)
 {
     struct table_cell *titles = xcalloc(table->columns_len, sizeof(titles[0]));
 
-    if (width)
-        fit(table, width);
+    if (out->width)
+        fit(table, out->width);
     for (size_t i = 0; i < table->columns_len; i++)
         titles[i] = (struct table_cell){(char *)table->columns[i].title, TEXT_BOLD};
-    put_row(table, out, titles, width ? width : SIZE_MAX, colours);
+    put_row(table, out, titles);
     for (size_t i = 0; i < table->rows; i++)
-        put_row(table, out, table->cells + i * table->columns_len, width ? width : SIZE_MAX,
-                colours);
+        put_row(table, out, table->cells + i * table->columns_len);
     free(titles);
 }
 

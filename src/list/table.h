@@ -1,5 +1,5 @@
 /*
- * A table: columns that are as wide as what stands in them, as far as the line has room.
+ * A table: columns as wide as their widest cells, as far as the line has room.
  */
 #ifndef ZKFLOCK_TABLE_H
 #define ZKFLOCK_TABLE_H
@@ -8,10 +8,10 @@
 
 struct table_column {
     const char *title;
-    bool right;     /* the cells stand to the right */
-    size_t comfort; /* if the line is too long, it is cut to so many columns; 0: never */
-    size_t least;   /* if that does not do, it is cut to these */
-    int order;      /* which are cut to the least first: 1, then 2 */
+    bool right;     /* aligned to the right */
+    size_t comfort; /* if the lines are too long, cells are cut to so many columns; 0: never */
+    size_t least;   /* if they still are, to so many */
+    int order;      /* columns with 1 are cut to the least first, then those with 2 */
 };
 
 struct table_cell {
@@ -19,16 +19,23 @@ struct table_cell {
     enum text_style style;
 };
 
+/* Where to print. */
+struct table_output {
+    FILE *to;
+    size_t width; /* of a line; 0: it has no end */
+    bool colours;
+};
+
 struct table;
 
-/* The columns have to live as long. */
+/* The columns have to live as long as the table. */
 struct table *table_new(const struct table_column *columns, size_t count);
 
-/* Appends a row of as many cells as there are columns, of which the texts become the table's. */
+/* Appends a row: a cell for each column.  The table frees their texts. */
 void table_add(struct table *table, const struct table_cell *cells);
 
-/* Prints it with its titles; width: of the line, 0 if it has no end. */
-void table_print(struct table *table, FILE *out, size_t width, bool colours);
+/* Prints it with its titles. */
+void table_print(struct table *table, const struct table_output *out);
 
 void table_free(struct table *table);
 

@@ -31,9 +31,9 @@ static int compare(const void *left, const void *right)
 }
 
 /*
- * The unfair one holds the lock only if it found nobody else there: with somebody older beside it,
- * it is about to go away, and stands last.  It is younger than what is known of already, too, while
- * it is still to be read.  By its name it need not be the first of those with the number 0.
+ * Moves the unfair contender to the end unless it is the oldest: it holds the lock only if it found
+ * no other contender, else it is about to delete its znode.  While it was not read yet, it is
+ * younger than those that were.  By its name it need not be the first of those with the number 0.
  */
 static void place_unfair(struct view *view)
 {
@@ -57,8 +57,8 @@ static void place_unfair(struct view *view)
 }
 
 /*
- * Those who hold by their places, be it that they have yet to wait for one that vanished.  leases
- * is how many of the contenders of a semaphore have a lease; permits of these hold one.
+ * Returns how many contenders hold by their places, even if they first wait for a vanished holder.
+ * In a semaphore the first leases contenders have a lease, and permits of these hold one.
  */
 static size_t count_first(const struct view *view, bool semaphore, size_t leases, size_t permits)
 {
@@ -72,9 +72,9 @@ static size_t count_first(const struct view *view, bool semaphore, size_t leases
 }
 
 /*
- * Whether a zkflock is first but finds out only now that it has to wait for one that vanished: it
- * has come after that, no matter who went behind a holder.  In the next moment it will write that
- * it is settling.
+ * Returns true for a zkflock that is first and has yet to find out that it must wait for a vanished
+ * holder, which it then writes into its znode.  It came after that one vanished, since nothing has
+ * come or gone after it.
  */
 static bool will_settle(const struct view_contender *contender, int64_t pzxid)
 {
@@ -104,7 +104,7 @@ static enum contender_kind kind_of(const struct view_contender *contender, bool 
     return recipe_is_shared(view_name(contender)) ? CONTENDER_SHARED : CONTENDER_EXCLUSIVE;
 }
 
-/* Those that settle stand among the first and yet behind all who hold. */
+/* Moves holders before contenders that wait for a vanished holder, which may stand among them. */
 static void put_holders_first(struct view *view, size_t first)
 {
     for (size_t i = 0; i < first; i++) {
@@ -118,7 +118,7 @@ static void put_holders_first(struct view *view, size_t first)
     }
 }
 
-/* settled_at: the pzxid where who came with that change has to wait for one that vanished; else 0.
+/* settled_at: the pzxid if a contender that came with it has to wait for a vanished holder; else 0.
  */
 static void judge(struct view *view, bool semaphore, size_t first, int64_t settled_at)
 {
@@ -139,14 +139,9 @@ static void judge(struct view *view, bool semaphore, size_t first, int64_t settl
         view->kind = view->contenders[0].kind;
 }
 
-static void release(struct view_contender *contender)
-{
-    free(contender->path);
-}
-
 /*
- * Who takes a permit stands first in the queue and, with the newest lease, among the leases too.
- * It is shown once, with the time at which it came.  Returns whether there is one.
+ * Shows a contender once that is taking a permit, with the time at which it came: it is first in
+ * the queue and has the newest lease too.  Returns true if there is one.
  */
 static bool drop_taker(struct view *view, struct view_source *queue)
 {
@@ -156,13 +151,13 @@ static bool drop_taker(struct view *view, struct view_source *queue)
     if (!newest || !taker || !newest->read || newest->session != taker->session)
         return false;
     newest->ctime_ms = taker->ctime_ms;
-    release(taker);
+    free(taker->path);
     queue->len--;
     memmove(taker, taker + 1, queue->len * sizeof(*taker));
     return true;
 }
 
-/* Behind the leases; returns how many of these hold a permit where there is no record to tell. */
+/* Appends the queue; returns how many leases hold a permit, for a semaphore without a record. */
 static size_t take_queue(struct view *view, struct view_source *queue)
 {
     size_t holding = view->len;
@@ -197,7 +192,7 @@ void view_make(struct view *view, const char *path, struct view_source *lock,
     place_unfair(view);
     if (queue)
         permits = take_queue(view, queue);
-    /* Of a kazoo Semaphore there are none but holders. */
+    /* A kazoo Semaphore has only holders. */
     if (leases && !recipe_sequence(view_name(&view->contenders[0]), &(int32_t){0})) {
         semaphore = true;
         permits = leases;
@@ -218,7 +213,7 @@ void view_make(struct view *view, const char *path, struct view_source *lock,
 void view_release(struct view *view)
 {
     for (size_t i = 0; i < view->len; i++)
-        release(&view->contenders[i]);
+        free(view->contenders[i].path);
     free(view->contenders);
     free(view->path);
     free(view->unread);

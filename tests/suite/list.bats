@@ -471,6 +471,6 @@ deploy"
 @test "--list: the table in the manual has the states that there are" {
   sed -n '/^LOCK  *STATE/,/^\.Ed/p' "$BATS_TEST_DIRNAME/../../man/zkflock.1" |
     sed '1d; $d' | tr -s ' ' | cut -d' ' -f2 | sort -u >shown
-  sed -n 's/.*"free".*/&/p' "$BATS_TEST_DIRNAME/../../src/list/list_text.c" | grep -o '"[a-z]*"' | tr -d '"' | sort >printed
+  sed -n 's/.*"free".*/&/p' "$BATS_TEST_DIRNAME/../../src/list/describe.c" | grep -o '"[a-z]*"' | tr -d '"' | sort >printed
   run -0 diff shown printed
 }
