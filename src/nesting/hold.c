@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "nesting/environment.h"
 #include "process/detach.h"
+#include "process/helper.h"
 #include "process/tree.h"
 
 /*
@@ -25,29 +26,23 @@ static pid_t find_adopter(void)
 {
     pid_t adopter = -1;
     char go = 0;
-    int ends[2];
+    int link;
+    pid_t parent = helper_fork(&link, 0);
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+    if (parent < 0)
         return -1;
-
-    pid_t parent = fork();
-
     if (parent == 0) {
-        close(ends[0]); /* whoever waits here is not to be left alone */
-        if (fork() == 0 && recv(ends[1], &go, sizeof(go), 0) > 0) {
+        if (fork() == 0 && recv(link, &go, sizeof(go), 0) > 0) {
             adopter = getppid();
-            send(ends[1], &adopter, sizeof(adopter), MSG_NOSIGNAL);
+            send(link, &adopter, sizeof(adopter), MSG_NOSIGNAL);
         }
         _exit(0);
     }
-    close(ends[1]);
-    /* With SIGCHLD ignored this fails when it has ended. */
-    if (parent > 0)
-        waitpid(parent, NULL, 0);
-    send(ends[0], &go, sizeof(go), MSG_NOSIGNAL);
-    if (recv(ends[0], &adopter, sizeof(adopter), 0) != sizeof(adopter))
+    waitpid(parent, NULL, 0); /* where SIGCHLD is ignored, this fails once it has ended */
+    send(link, &go, sizeof(go), MSG_NOSIGNAL);
+    if (recv(link, &adopter, sizeof(adopter), 0) != sizeof(adopter))
         adopter = -1;
-    close(ends[0]);
+    close(link);
     return adopter;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "process/helper.h"
 #include "process/process.h"
 
 /*
@@ -160,45 +161,39 @@ static int split(struct front *front, const struct command_inheritance *inherite
 {
     struct front_process process = {
         .signal_fd = front->signal_fd, .status = -1, .last_words = last_words};
-    int ends[2];
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
-        return -1;
     /* Before the fork: orphans of a keeper that dies must find their new parent. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    process.link = ends[0];
-    process.keeper = fork();
+    process.keeper = helper_fork(&process.link, SOCK_NONBLOCK);
     if (process.keeper < 0)
         return -1;
     if (process.keeper > 0) {
-        close(ends[1]);
         if (!detached)
             witness_start(&process.witness);
         serve(&process);
     }
-    close(ends[0]);
     /* Were the front killed while both are stopped, nobody else would continue this process. */
     prctl(PR_SET_PDEATHSIG, SIGCONT);
     if (detached)
         setsid();
     else if (inherited->process_group) /* as for the guard, which is to find it */
         setpgid(0, 0);
-    front->link = ends[1];
-    front->separate = true;
+    front->link = process.link;
+    front->state = FRONT_PRESENT;
     return 0;
 }
 
 int front_start(struct front *front, struct command_inheritance *inherited, bool detached,
                 front_last_words *last_words)
 {
-    *front = (struct front){.link = -1};
+    *front = (struct front){.state = FRONT_ABSENT, .link = -1};
     inherited->process_group = getpgrp();
     front->signal_fd = signals_block(&inherited->mask, &inherited->ignores_child);
     if (front->signal_fd < 0 ||
         ((detached || has_terminal()) && split(front, inherited, detached, last_words) < 0))
         return -1;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    if (!front->separate)
+    if (front->state == FRONT_ABSENT)
         witness_start(&front->witness);
     return 0;
 }
@@ -213,13 +208,25 @@ int front_signal_fd(const struct front *front)
     return front->signal_fd;
 }
 
+int front_caller_fd(const struct front *front)
+{
+    return front->state == FRONT_ABSENT ? front->signal_fd : front->link;
+}
+
+static void hang_up(struct front *front, enum front_state state)
+{
+    close(front->link);
+    front->link = -1;
+    front->state = state;
+}
+
 /* Behind a front, of the keeper's own signals only SIGCHLD counts. */
 static enum front_news next_own_signal(const struct front *front, struct signals_received *signal)
 {
     while (signals_next(front->signal_fd, signal)) {
         if (signal->number == SIGCHLD)
             return FRONT_CHILD;
-        if (!front->separate)
+        if (front->state == FRONT_ABSENT)
             return FRONT_SIGNAL;
     }
     return FRONT_NOTHING;
@@ -230,7 +237,7 @@ enum front_news front_next(struct front *front, struct signals_received *signal)
     struct message message;
     ssize_t len;
 
-    if (front->link < 0)
+    if (front->state != FRONT_PRESENT)
         return next_own_signal(front, signal);
     len = recv(front->link, &message, sizeof(message), 0);
     if (len == sizeof(message)) {
@@ -240,33 +247,33 @@ enum front_news front_next(struct front *front, struct signals_received *signal)
     }
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return next_own_signal(front, signal);
-    close(front->link);
-    front->link = -1;
+    hang_up(front, FRONT_KILLED);
     return FRONT_DIED;
 }
 
 bool front_group_has(struct front *front, const struct signals_received *signal)
 {
-    return signal->to_group || (!front->separate && witness_has_got(&front->witness, signal));
+    return signal->to_group ||
+           (front->state == FRONT_ABSENT && witness_has_got(&front->witness, signal));
 }
 
 void front_before_command(const struct front *front)
 {
-    if (front->separate)
-        say(front->link, MESSAGE_FORGET, 0, false);
-    else
+    if (front->state == FRONT_ABSENT)
         witness_forget(&front->witness);
+    else
+        say(front->link, MESSAGE_FORGET, 0, false);
 }
 
 void front_introduce(const struct front *front, pid_t guard)
 {
-    if (front->link >= 0)
+    if (front->state == FRONT_PRESENT)
         say(front->link, MESSAGE_GUARD, guard, false);
 }
 
 void front_stop(const struct front *front, int number, bool keeper_too)
 {
-    if (front->separate) {
+    if (front->state != FRONT_ABSENT) {
         say(front->link, MESSAGE_STOP, number, keeper_too);
         if (keeper_too)
             raise(SIGSTOP); /* the front continues this process */
@@ -278,15 +285,16 @@ void front_stop(const struct front *front, int number, bool keeper_too)
 void front_forsake(const struct front *front)
 {
     struct pollfd link = {.fd = front->link, .events = POLLIN};
-    struct message answer = {.type = MESSAGE_SIGNAL};
+    struct message answer;
 
     prctl(PR_SET_CHILD_SUBREAPER, 0);
-    if (front->link < 0)
+    if (front->state != FRONT_PRESENT)
         return;
     say(front->link, MESSAGE_FORSAKE, 0, false);
-    while (answer.type != MESSAGE_FORSAKE && poll(&link, 1, FORSAKE_PATIENCE_MS) == 1)
-        if (recv(front->link, &answer, sizeof(answer), 0) != sizeof(answer))
-            return;
+    while (poll(&link, 1, FORSAKE_PATIENCE_MS) == 1 &&
+           recv(front->link, &answer, sizeof(answer), 0) == sizeof(answer) &&
+           answer.type != MESSAGE_FORSAKE)
+        continue;
 }
 
 void front_release(struct front *front, int status)
@@ -295,9 +303,7 @@ void front_release(struct front *front, int status)
     bool child = false;
 
     say(front->link, MESSAGE_RELEASE, status, false);
-    close(front->link);
-    front->link = -1;
-    front->separate = false;
+    hang_up(front, FRONT_ABSENT);
     /* What came to this process so far was for the front; but the children are its own. */
     while (signals_next(front->signal_fd, &unheard))
         child = child || unheard.number == SIGCHLD;
@@ -308,6 +314,6 @@ void front_release(struct front *front, int status)
 void front_end(struct front *front, int status)
 {
     witness_end(&front->witness);
-    if (front->link >= 0)
+    if (front->state == FRONT_PRESENT)
         say(front->link, MESSAGE_END, status, false);
 }

@@ -22,11 +22,22 @@
 #include "process/signals.h"
 #include "process/witness.h"
 
+/*
+ * The front's process, as the keeper sees it:
+ *
+ *   ABSENT                the caller waits for the keeper, whose own signals count
+ *   PRESENT  -> ABSENT    [front_release]
+ *            -> KILLED    [front_next]
+ *
+ * Behind a front, even a killed one, only SIGCHLD counts of the keeper's own signals.
+ */
+enum front_state { FRONT_ABSENT, FRONT_PRESENT, FRONT_KILLED };
+
 struct front {
-    int link;               /* to the front's process; -1: there is none, or no longer */
+    enum front_state state;
+    int link;               /* PRESENT: to the front's process; else -1 */
     int signal_fd;          /* this process's own signals */
-    bool separate;          /* there is, or was, a front process */
-    struct witness witness; /* of what comes to this process */
+    struct witness witness; /* ABSENT: of what comes to this process */
 };
 
 typedef void front_last_words(int status);
@@ -44,6 +55,9 @@ int front_start(struct front *front, struct command_inheritance *inherited, bool
 /* The descriptors to wait for; the link may be -1. */
 int front_link_fd(const struct front *front);
 int front_signal_fd(const struct front *front);
+
+/* The one of the two that signals from the caller's side come by. */
+int front_caller_fd(const struct front *front);
 
 enum front_news {
     FRONT_NOTHING,

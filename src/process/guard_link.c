@@ -7,31 +7,19 @@
 
 #include "process/guard.h"
 #include "process/guard_process.h"
+#include "process/helper.h"
 
 int guard_start(struct guard *guard, const struct guard_mandate *mandate)
 {
-    int ends[2];
-
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
-        return -1;
-
     pid_t keeper = getpid();
-    pid_t pid = fork();
+    int link;
+    pid_t pid = helper_fork(&link, SOCK_NONBLOCK);
 
-    if (pid == 0) {
-        close(ends[0]);
-        guard_process(ends[1], keeper, mandate);
-    }
-
-    int error = errno;
-
-    close(ends[1]);
-    if (pid < 0) {
-        close(ends[0]);
-        errno = error;
+    if (pid == 0)
+        guard_process(link, keeper, mandate);
+    if (pid < 0)
         return -1;
-    }
-    *guard = (struct guard){.pid = pid, .link = ends[0]};
+    *guard = (struct guard){.pid = pid, .link = link};
     return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "base/xalloc.h"
 #include "process/detach.h"
 #include "process/guard.h"
+#include "process/helper.h"
 #include "process/title.h"
 
 /* Not "zkflock", for the same reason as the guard's. */
@@ -183,28 +184,19 @@ static _Noreturn void runner_process(struct hook *hook, int link, const char *lo
 
 int hook_start(struct hook *hook, const struct command *command, const char *lock_path)
 {
-    int ends[2];
+    int link;
 
     if (!hook->text)
         return 0;
     hook->command.inherited = command->inherited;
     hook->command.hold = command->hold;
     hook->command.inherited.leads_group = true;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return -1;
-    hook->pid = fork();
+    hook->pid = helper_fork(&link, 0);
     if (hook->pid == 0)
-        runner_process(hook, ends[1], lock_path);
-
-    int error = errno;
-
-    close(ends[1]);
-    if (hook->pid < 0) {
-        close(ends[0]);
-        errno = error;
+        runner_process(hook, link, lock_path);
+    if (hook->pid < 0)
         return -1;
-    }
-    hook->link = ends[0];
+    hook->link = link;
     return 0;
 }
 

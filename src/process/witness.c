@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "process/helper.h"
 #include "process/title.h"
 
 #define WITNESS_NAME "lock-witness"
@@ -112,20 +113,12 @@ static _Noreturn void witness_process(int link, pid_t parent)
 void witness_start(struct witness *witness)
 {
     pid_t self = getpid();
-    int ends[2];
+    int link;
+    pid_t pid = helper_fork(&link, 0);
 
-    *witness = (struct witness){.link = -1};
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return;
-    witness->pid = fork();
-    if (witness->pid == 0)
-        witness_process(ends[1], self);
-    close(ends[1]);
-    witness->link = ends[0];
-    if (witness->pid < 0) {
-        close(ends[0]);
-        *witness = (struct witness){.link = -1};
-    }
+    if (pid == 0)
+        witness_process(link, self);
+    *witness = pid > 0 ? (struct witness){.pid = pid, .link = link} : (struct witness){.link = -1};
 }
 
 /* Returns whether it could be said. */

@@ -1,0 +1,25 @@
+#include "process/helper.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+pid_t helper_fork(int *link, int flags)
+{
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0, ends) < 0)
+        return -1;
+
+    pid_t pid = fork();
+    int error = errno;
+    bool is_child = pid == 0;
+
+    close(ends[!is_child]);
+    *link = ends[is_child];
+    if (pid < 0)
+        close(*link);
+    errno = error;
+    return pid;
+}
