@@ -17,17 +17,27 @@
 /* How many are let in before other things are seen to: others may come faster than they can be. */
 #define WELCOMES_A_TURN 16
 
-/* One that has connected; it uses a lock from the answer on. */
+/*
+ * A guest's states.  A guest that says anything in another state than SILENT is hung up on.
+ *
+ *   SILENT    -> ADMITTED   it asks to use a lock, and may                [listen_to]
+ *             -> DENIED     it may not, or only wants to know
+ *             -> PUT_OFF    it asks after reentry_close(): it gets no answer
+ *             -> UNLOCKING  it asks for the lock to be given back         [take_unlock]
+ *   ADMITTED  -> GUARDED    the keeper guards it                          [reentry_new_user]
+ *   GUARDED   -> USING      it is answered, and starts                    [reentry_answer]
+ *             -> DENIED     it cannot be guarded                          [reentry_refuse]
+ *   DENIED    -> SILENT     it is answered                                [reentry_answer]
+ *   UNLOCKING -> SILENT     it is answered                                [reentry_unlocked]
+ */
+enum guest_state { SILENT, ADMITTED, GUARDED, USING, DENIED, PUT_OFF, UNLOCKING };
+
 struct guest {
     struct guest *next;
     int fd;
-    bool uses;
-    bool is_new;  /* uses it and was not told of yet */
-    bool asked;   /* and has not been answered yet */
-    bool put_off; /* asked when it was closed */
-    bool unlocks; /* waits for the lock to be given back */
-    struct procid peer;
-    enum reentry_answer verdict;
+    enum guest_state state;
+    struct procid peer;          /* who it is, once it has asked */
+    enum reentry_answer verdict; /* ADMITTED, GUARDED, DENIED: the answer that is due */
 };
 
 struct reentry {
@@ -91,6 +101,11 @@ size_t reentry_users(const struct reentry *reentry)
 
 /* ---- guests ---- */
 
+static bool uses_lock(const struct guest *guest)
+{
+    return guest->state == ADMITTED || guest->state == GUARDED || guest->state == USING;
+}
+
 static void see_off(struct reentry *reentry, struct guest *guest)
 {
     struct guest **place = &reentry->guests;
@@ -98,7 +113,7 @@ static void see_off(struct reentry *reentry, struct guest *guest)
     while (*place != guest)
         place = &(*place)->next;
     *place = guest->next;
-    reentry->users -= guest->uses;
+    reentry->users -= uses_lock(guest);
     close(guest->fd);
     free(guest);
 }
@@ -107,8 +122,7 @@ static void welcome(struct reentry *reentry, int fd)
 {
     struct guest *guest = xcalloc(1, sizeof(*guest));
 
-    guest->fd = fd;
-    guest->next = reentry->guests;
+    *guest = (struct guest){.next = reentry->guests, .fd = fd, .state = SILENT};
     reentry->guests = guest;
     if (!watch(reentry, fd, guest))
         see_off(reentry, guest);
@@ -147,6 +161,9 @@ static void welcome_some(struct reentry *reentry)
 /* Exclusive ones may be used as one likes, shared ones shared, permits as permits. */
 static enum reentry_answer judge(const struct reentry *reentry, const struct wire_request *request)
 {
+    /* Whoever probes may wait for a hold that was asked to give its lock back: not in vain. */
+    if (request->probe && reentry->terms.kind == REENTRY_CALLER && !reentry->unlockable)
+        return REENTRY_UNKNOWN;
     for (size_t i = 0; i < reentry->terms.count; i++) {
         const struct reentry_lock *held = &reentry->terms.locks[i];
 
@@ -178,12 +195,12 @@ static void take_unlock(struct reentry *reentry, struct guest *guest,
 {
     bool same_servers = !*request->addresses ||
                         strcmp(request->addresses, servers_text(reentry->terms.servers)) == 0;
-
     bool held = reentry->unlockable && same_servers;
 
-    guest->unlocks = held && strcmp(reentry->unlockable, request->path) == 0;
-    if (guest->unlocks)
+    if (held && strcmp(reentry->unlockable, request->path) == 0) {
+        guest->state = UNLOCKING;
         return;
+    }
     wire_answer(guest->fd,
                 held && is_held(reentry, request->path) ? REENTRY_TOGETHER : REENTRY_UNKNOWN, "",
                 0);
@@ -211,8 +228,7 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
 {
     struct wire_request request = {0};
 
-    if (guest->uses || guest->asked || guest->put_off || guest->unlocks ||
-        !wire_read_request(guest->fd, &request)) {
+    if (guest->state != SILENT || !wire_read_request(guest->fd, &request)) {
         see_off(reentry, guest); /* it has hung up, or talks too much */
         return;
     }
@@ -225,16 +241,13 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
         take_unlock(reentry, guest, &request);
         return;
     }
-    guest->put_off = reentry->closed;
-    if (guest->put_off)
+    if (reentry->closed) {
+        guest->state = PUT_OFF;
         return;
-    guest->asked = true;
-    /* What a hold has been asked to give back is not waited for in vain. */
-    if (!request.probe || reentry->terms.kind == REENTRY_COMMAND || reentry->unlockable)
-        guest->verdict = judge(reentry, &request);
-    guest->uses = guest->verdict == REENTRY_ENTERED && !request.probe;
-    guest->is_new = guest->uses;
-    reentry->users += guest->uses;
+    }
+    guest->verdict = judge(reentry, &request);
+    guest->state = guest->verdict == REENTRY_ENTERED && !request.probe ? ADMITTED : DENIED;
+    reentry->users += uses_lock(guest);
 }
 
 /* Returns whether somebody may have been let in. */
@@ -270,9 +283,9 @@ bool reentry_crowded(const struct reentry *reentry)
 void reentry_answer(struct reentry *reentry, const char *node, int64_t token)
 {
     for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
-        if (!guest->asked)
+        if (guest->state != GUARDED && guest->state != DENIED)
             continue;
-        guest->asked = false;
+        guest->state = guest->state == GUARDED ? USING : SILENT;
         wire_answer(guest->fd, guest->verdict, node, token);
     }
 }
@@ -290,7 +303,7 @@ void reentry_allow_unlock(struct reentry *reentry, const char *path)
 bool reentry_unlock_wanted(const struct reentry *reentry)
 {
     for (const struct guest *guest = reentry->guests; guest; guest = guest->next)
-        if (guest->unlocks)
+        if (guest->state == UNLOCKING)
             return true;
     return false;
 }
@@ -302,17 +315,18 @@ void reentry_unlocked(struct reentry *reentry, bool possible)
                                                       : REENTRY_UNLOCKED;
 
     for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
-        if (guest->unlocks)
-            wire_answer(guest->fd, answer, "", 0);
-        guest->unlocks = false;
+        if (guest->state != UNLOCKING)
+            continue;
+        guest->state = SILENT;
+        wire_answer(guest->fd, answer, "", 0);
     }
 }
 
 bool reentry_new_user(struct reentry *reentry, struct procid *user)
 {
     for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
-        if (guest->is_new) {
-            guest->is_new = false;
+        if (guest->state == ADMITTED) {
+            guest->state = GUARDED;
             *user = guest->peer;
             return true;
         }
@@ -323,8 +337,8 @@ bool reentry_new_user(struct reentry *reentry, struct procid *user)
 void reentry_refuse(struct reentry *reentry, const struct procid *user)
 {
     for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
-        if (guest->asked && guest->uses && guest->peer.pid == user->pid) {
-            guest->uses = false;
+        if (guest->state == GUARDED && guest->peer.pid == user->pid) {
+            guest->state = DENIED;
             guest->verdict = REENTRY_FULL;
             reentry->users--;
         }

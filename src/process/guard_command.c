@@ -144,27 +144,22 @@ void guard_start_command(struct guard_state *guard, const struct guard_message *
         not_started(guard, error);
 }
 
-static void command_over(struct guard_state *guard, int status)
+/* Returns whether the keeper is to be told: a command that is being ended has no status. */
+static bool command_over(struct guard_state *guard, int status)
 {
     bool lingers = (guard->used || guard->mandate->whole_tree) && guard->state == RUNNING;
 
     if (guard->state != RUNNING && guard->state != LOST)
-        return;
+        return false;
     guard->state = lingers ? LINGERING : EXITED;
     if (!lingers)
         guard_set_timer(guard, CLOCK_NEVER);
     guard->exit_status = status;
-    guard->exit_untold = true;
+    return true;
 }
 
-static void tell_exit(struct guard_state *guard)
-{
-    if (guard->exit_untold)
-        guard_tell(guard, GUARD_EXITED, guard->exit_status);
-    guard->exit_untold = false;
-}
-
-static void command_changed(struct guard_state *guard, int status)
+/* Returns whether it has ended, and the keeper is to be told. */
+static bool command_changed(struct guard_state *guard, int status)
 {
     if (WIFSTOPPED(status)) {
         guard_tell(guard, GUARD_STOPPED, guard->stopped ? SIGTSTP : WSTOPSIG(status));
@@ -172,8 +167,9 @@ static void command_changed(struct guard_state *guard, int status)
         if (guard->exec_fd >= 0)
             guard_exec_settled(guard);
         guard->pid = 0;
-        command_over(guard, status);
+        return command_over(guard, status);
     }
+    return false;
 }
 
 static bool awaits_empty_tree(const struct guard_state *guard)
@@ -185,6 +181,7 @@ static bool awaits_empty_tree(const struct guard_state *guard)
 void guard_reap(struct guard_state *guard)
 {
     struct signalfd_siginfo info;
+    bool exited = false;
     int status;
     pid_t pid;
 
@@ -195,10 +192,12 @@ void guard_reap(struct guard_state *guard)
         guard_lease_over(guard);
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
         if (pid == guard->pid)
-            command_changed(guard, status);
+            exited = command_changed(guard, status);
     if (awaits_empty_tree(guard) && guard_tree_has_ended(guard))
         guard_tree_is_empty(guard);
-    tell_exit(guard);
+    /* After what it means for the tree. */
+    if (exited)
+        guard_tell(guard, GUARD_EXITED, guard->exit_status);
 }
 
 /* ---- the caller, in the place of a command ---- */
@@ -208,8 +207,8 @@ void guard_release_caller(struct guard_state *guard)
 {
     guard->caller_fd = -1;
     tree_forget_outsider(guard->mandate->caller);
-    command_over(guard, 0);
-    tell_exit(guard);
+    if (command_over(guard, 0))
+        guard_tell(guard, GUARD_EXITED, 0);
 }
 
 void guard_caller_ended(struct guard_state *guard)

@@ -55,7 +55,6 @@ struct guard_state {
     struct lease lease;
     int64_t limit_at;        /* the end of the command's time */
     int exit_status;         /* the command's wait status */
-    bool exit_untold;        /* to be reported, after what it means for the tree */
     bool used;               /* a zkflock inside the command was let in */
     enum lease_on_lost how;  /* ENDING */
     int64_t kill_at;         /* ENDING, unless how is LEASE_TERM: when KILL is due */
