@@ -5,8 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "process/guard.h"
-#include "process/guard_process.h"
+#include "process/guard_state.h"
 #include "process/helper.h"
 
 int guard_start(struct guard *guard, const struct guard_mandate *mandate)
@@ -24,8 +23,8 @@ int guard_start(struct guard *guard, const struct guard_mandate *mandate)
 }
 
 /*
- * Never blocks.  The link holds far more messages than the guard can be behind unless it is
- * stopped, and then it must not hold up the keeper.
+ * Never blocks, and drops the order if the link is full.  It is full only when the guard is
+ * stopped, and then the guard must not hold up the keeper.
  */
 static void order(const struct guard *guard, const struct guard_message *message, size_t len)
 {
