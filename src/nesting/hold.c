@@ -18,9 +18,8 @@
 #include "process/tree.h"
 
 /*
- * Finds out who adopts the orphans of this process: the nearest subreaper around it, or the first
- * process.  It is the parent of a process whose own parent has ended.  Returns -1 if that cannot be
- * found out.
+ * Returns the process that adopts orphans of this one, the nearest subreaper or the first process;
+ * -1 if that cannot be found out.  To see it, makes an orphan, which returns its new parent.
  */
 static pid_t find_adopter(void)
 {
@@ -47,9 +46,9 @@ static pid_t find_adopter(void)
 }
 
 /*
- * Whether the parent has called this zkflock, and is there to go on.  One that adopts orphans may
- * have adopted this process; nobody else can.  A subshell, as in $( ) and ( ), may end at once, and
- * the lock with it.
+ * Returns whether the parent has called this zkflock and will go on; else prints why not.  A parent
+ * that adopts orphans may have adopted this process; no other parent can have.  A subshell, as in
+ * $( ) and ( ), may end at once, and the lock with it.
  */
 static bool is_certain(pid_t parent)
 {
@@ -67,7 +66,7 @@ static bool is_certain(pid_t parent)
     return false;
 }
 
-/* Though its number may still be there. */
+/* Returns whether the process has ended; it may still have its number. */
 static bool has_ended(int pidfd)
 {
     struct pollfd end = {.fd = pidfd, .events = POLLIN};

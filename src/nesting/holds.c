@@ -13,10 +13,10 @@
 #include "nesting/reentry_wire.h"
 #include "process/tree.h"
 
-/* The random part of a socket's name, in hexadecimal digits, with its end. */
+/* The random part of a socket's name, in hexadecimal digits, with the final 0. */
 #define RANDOM_SIZE 25
 
-/* A hold for a process, which may have several. */
+/* A lock that is held for a process, as its socket's name tells. */
 struct hold {
     enum reentry_holder kind;
     struct procid holder;
@@ -29,7 +29,7 @@ struct list {
     size_t len;
 };
 
-/* Containers may share their sockets' names, and each have a process 7. */
+/* Two containers may share the names of sockets, and each may have a process 7. */
 static unsigned long pid_namespace(void)
 {
     struct stat st;
@@ -39,13 +39,13 @@ static unsigned long pid_namespace(void)
 
 static const char *const kinds[] = {[REENTRY_CALLER] = "hold", [REENTRY_COMMAND] = "run"};
 
-/* Nobody can guess it. */
+/* Makes a name that nobody can guess. */
 static void make_random(char name[RANDOM_SIZE])
 {
     unsigned char bytes[(RANDOM_SIZE - 1) / 2] = {0};
 
     if (getrandom(bytes, sizeof(bytes), 0) < 0)
-        memset(bytes, 0, sizeof(bytes)); /* then bind() finds out whether it is taken */
+        memset(bytes, 0, sizeof(bytes)); /* bind() fails if the name is taken */
     for (size_t i = 0; i < sizeof(bytes); i++)
         sprintf(name + 2 * i, "%02x", bytes[i]);
 }
@@ -60,7 +60,7 @@ int holds_listen(enum reentry_holder kind, const struct procid *holder, char nam
     return wire_listen(name);
 }
 
-/* The latest first. */
+/* Sorts the latest first. */
 static int by_age(const void *a, const void *b)
 {
     const struct hold *x = a;
@@ -69,13 +69,13 @@ static int by_age(const void *a, const void *b)
     return (x->since < y->since) - (x->since > y->since);
 }
 
-/* Returns false for another socket than a hold's in this pid namespace. */
+/* Returns false unless the socket is of a lock that is held in this pid namespace. */
 static bool parse_name(const char *name, struct hold *hold)
 {
     unsigned long namespace;
     char kind[5];
     int pid;
-    /* What does not fit a number is no name of ours.  NOLINTNEXTLINE(cert-err34-c) */
+    /* A number out of range gives a name that is not ours.  NOLINTNEXTLINE(cert-err34-c) */
     int found = sscanf(name, "%4[a-z]-%lx-%d-%" SCNx64 "-%" SCNx64 "-", kind, &namespace, &pid,
                        &hold->holder.started, &hold->since);
 
@@ -90,7 +90,7 @@ static bool parse_name(const char *name, struct hold *hold)
 static void list_all(struct list *list)
 {
     static const char prefix[] = "@zkflock-";
-    FILE *sockets = fopen("/proc/net/unix", "re"); /* abstract ones too */
+    FILE *sockets = fopen("/proc/net/unix", "re"); /* it lists abstract ones too */
     char line[512];
 
     while (sockets && fgets(line, sizeof(line), sockets)) {
@@ -108,7 +108,8 @@ static void list_all(struct list *list)
         qsort(list->items, list->len, sizeof(list->items[0]), by_age);
 }
 
-/* Anybody may listen by any name, but not be the parent of a guard that is around this process. */
+/* Any user may listen by any name, but only a keeper is the parent of a guard above this process.
+ */
 static bool is_keeper_of(int fd, const struct hold *hold)
 {
     return hold->kind == REENTRY_COMMAND && wire_is_listener(fd, tree_parent(hold->holder.pid));
@@ -130,7 +131,7 @@ static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_
         if (hold->holder.pid == pid && hold->holder.started == holder.started)
             fd = wire_connect_to_any(hold->name, deadline, &own);
         if (fd < 0)
-            continue; /* it is another process's, or has ended */
+            continue; /* it is held for another process, or has ended */
         if (own ? wire_is_near(fd) : is_keeper_of(fd, hold))
             found = ask(fd, hold->kind, own, hold->name, context);
         close(fd);
@@ -144,7 +145,8 @@ pid_t holds_find(pid_t caller, int64_t deadline, holds_ask *ask, void *context)
     pid_t pid = caller ? caller : getpid();
 
     list_all(&list);
-    /* From this process on: a shell may have executed its last command in its own place. */
+    /* Begins with this process: a shell may have executed zkflock, its last command, in its place.
+     */
     while (pid > 0 && !ask_all(&list, pid, deadline, ask, context))
         pid = caller ? 0 : tree_parent(pid);
     free(list.items);

@@ -11,10 +11,10 @@
 #include "nesting/holds.h"
 #include "nesting/reentry_wire.h"
 
-/* Nesting as deep as that, or as many jobs, is refused. */
+/* How many may use the locks, be it nested or side by side. */
 #define USERS_MAX 1000
 
-/* How many are let in before other things are seen to: others may come faster than they can be. */
+/* How many connections to accept in a turn: they may come faster than they can be served. */
 #define WELCOMES_A_TURN 16
 
 /*
@@ -44,11 +44,11 @@ struct reentry {
     struct reentry_terms terms;
     int listener;
     int epoll;
-    int spare; /* a descriptor to look at /proc with when there is none left */
+    int spare; /* a descriptor to read /proc with when no other is left */
     char name[AROUND_NAME_SIZE];
-    const char *unlockable; /* NULL: nobody may ask for that */
+    const char *unlockable; /* the lock that --unlock may ask for; NULL: none */
     bool closed;
-    bool crowded; /* somebody may stand at the listener */
+    bool crowded; /* descriptors ran out, and somebody may wait to be accepted */
     struct guest *guests;
     size_t users;
 };
@@ -58,7 +58,7 @@ static int open_spare(void)
     return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* guest: NULL for the listener. */
+/* Adds a descriptor to the epoll; guest is NULL for the listener. */
 static bool watch(const struct reentry *reentry, int fd, struct guest *guest)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = guest};
@@ -128,7 +128,7 @@ static void welcome(struct reentry *reentry, int fd)
         see_off(reentry, guest);
 }
 
-/* Where there is no descriptor left the listener stays readable, and is not to be heard of. */
+/* Without a free descriptor the listener stays readable, so the epoll must not watch it. */
 static void set_crowded(struct reentry *reentry, bool crowded)
 {
     struct epoll_event event = {.events = crowded ? 0 : EPOLLIN};
@@ -147,7 +147,7 @@ static void welcome_some(struct reentry *reentry)
         if (own) {
             welcome(reentry, fd);
         } else if (fd >= 0) {
-            /* It cannot be let in, but it may be about to wait for a lock of ours. */
+            /* Another user is not let in, but may be about to wait for a lock that is held here. */
             wire_tell(fd, reentry->terms.locks, reentry->terms.count, reentry->terms.servers);
             close(fd);
         } else if (errno != ECONNABORTED) {
@@ -158,10 +158,13 @@ static void welcome_some(struct reentry *reentry)
     set_crowded(reentry, false);
 }
 
-/* Exclusive ones may be used as one likes, shared ones shared, permits as permits. */
+/*
+ * Decides on a request: an exclusive lock may be used exclusive or shared, a shared one shared,
+ * permits as permits.
+ */
 static enum reentry_answer judge(const struct reentry *reentry, const struct wire_request *request)
 {
-    /* Whoever probes may wait for a hold that was asked to give its lock back: not in vain. */
+    /* A hold that was asked to give its lock back will do so: waiting for it is not in vain. */
     if (request->probe && reentry->terms.kind == REENTRY_CALLER && !reentry->unlockable)
         return REENTRY_UNKNOWN;
     for (size_t i = 0; i < reentry->terms.count; i++) {
@@ -208,9 +211,9 @@ static void take_unlock(struct reentry *reentry, struct guest *guest,
 }
 
 /*
- * Finds out who asks.  Returns whether he may: who uses the lock has to be seen from here, to be
- * ended if it is lost, and a hold is the business of its own pid namespace, since in another one
- * the numbers of processes mean others.
+ * Finds out which process asks, and returns whether it may.  A user of the lock has to be visible
+ * from here, so that it can be ended if the lock is lost.  Probes and --unlock name processes by
+ * number, so they have to come from this pid namespace.
  */
 static bool may_ask(struct reentry *reentry, struct guest *guest,
                     const struct wire_request *request)
@@ -229,7 +232,7 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
     struct wire_request request = {0};
 
     if (guest->state != SILENT || !wire_read_request(guest->fd, &request)) {
-        see_off(reentry, guest); /* it has hung up, or talks too much */
+        see_off(reentry, guest); /* it has hung up, or spoken out of turn */
         return;
     }
     if (!may_ask(reentry, guest, &request)) {
@@ -250,7 +253,7 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
     reentry->users += uses_lock(guest);
 }
 
-/* Returns whether somebody may have been let in. */
+/* Returns whether somebody may have connected. */
 static bool take_turn(struct reentry *reentry)
 {
     struct epoll_event events[16];
@@ -270,7 +273,8 @@ static bool take_turn(struct reentry *reentry)
 
 void reentry_serve(struct reentry *reentry)
 {
-    /* Who was let in may have asked already, and the run may end before the next call. */
+    /* A zkflock that has just connected may have asked already, and the run may end before the next
+     * call. */
     if (take_turn(reentry))
         take_turn(reentry);
 }

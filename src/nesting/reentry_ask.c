@@ -1,5 +1,5 @@
 /*
- * The inner side of a re-entry, and of a hold.
+ * The inner side of re-entry: asks the keepers around this process.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ struct wanted {
     const struct reentry_lock *lock;
     const struct servers *servers;
     int64_t deadline;
-    int32_t left; /* so many more of its holds leave nothing for others */
+    int32_t left; /* how many more holds it takes until all permits are held */
     enum reentry_holder kind;
 };
 

@@ -13,27 +13,24 @@
 #include "process/helper.h"
 #include "process/process.h"
 
-/*
- * From the keeper: GUARD's number is a pid, STOP's a signal, END's and RELEASE's a status.  SIGNAL
- * is to it, as is the answer to FORSAKE.
- */
+/* SIGNAL goes to the keeper, as does the answer to FORSAKE; all others go to the front. */
 enum message_type {
-    MESSAGE_SIGNAL,
-    MESSAGE_GUARD,
-    MESSAGE_STOP,
+    MESSAGE_SIGNAL, /* number: the signal; flag: the caller's process group has got it */
+    MESSAGE_GUARD,  /* number: the guard's pid */
+    MESSAGE_STOP,   /* number: the signal; flag: the keeper stops too */
     MESSAGE_FORGET,
-    MESSAGE_FORSAKE,
-    MESSAGE_END,
-    MESSAGE_RELEASE,
+    MESSAGE_FORSAKE, /* answered by the same */
+    MESSAGE_END,     /* number: the status to end with when the keeper has ended */
+    MESSAGE_RELEASE, /* number: the status to end with now */
 };
 
-/* A front that is stopped does not answer. */
+/* How long to wait for the answer; a front that is stopped gives none. */
 enum { FORSAKE_PATIENCE_MS = 1000 };
 
 struct message {
     int32_t type;
     int32_t number;
-    int32_t flag; /* SIGNAL: the group has it; STOP: the keeper too */
+    int32_t flag;
 };
 
 static void say(int link, enum message_type type, int number, bool flag)
@@ -41,7 +38,7 @@ static void say(int link, enum message_type type, int number, bool flag)
     const struct message message = {.type = (int32_t)type, .number = number, .flag = flag};
     ssize_t sent = send(link, &message, sizeof(message), MSG_NOSIGNAL);
 
-    (void)sent; /* that the other side is dead is found out by reading */
+    (void)sent; /* reading tells when the other side is dead */
 }
 
 /* ---- the front's process ---- */
@@ -62,19 +59,20 @@ static _Noreturn void end(struct front_process *process, int status)
     witness_end(&process->witness);
     if (status && process->last_words)
         process->last_words(status);
-    /* As a command that Ctrl-C ends: of one that exits a shell thinks that it has dealt with it. */
+    /* A shell gives up after Ctrl-C only if SIGINT has killed its command; an exit status would
+       tell it that the command took care of Ctrl-C. */
     if (process->interrupted && status == EXITCODE_SIGNAL + SIGINT)
         signals_die_of(SIGINT);
     _exit(status);
 }
 
-/* The link has closed: the keeper has ended, one way or the other. */
+/* Ends the front when the link has closed: the keeper has ended by itself, or was killed. */
 static _Noreturn void finish(struct front_process *process)
 {
     waitpid(process->keeper, NULL, 0);
     if (process->status >= 0)
         end(process, process->status);
-    /* It was killed.  The guard, this process's child now, ends the command. */
+    /* It was killed.  The guard, now a child of the front, ends the command. */
     if (process->guard > 0)
         waitpid(process->guard, NULL, 0);
     log_error("the keeper process was killed, so the command was ended");
@@ -86,8 +84,8 @@ static void hear_keeper(struct front_process *process)
     struct message message;
     ssize_t len;
 
-    /* A keeper that ends without having read all it was told resets the link; its own words, the
-       status among them, come after that error. */
+    /* A keeper that ends with unread messages resets the link; what the keeper sent, the status
+       among it, comes after that error. */
     do {
         len = recv(process->link, &message, sizeof(message), 0);
     } while (len < 0 && errno == ECONNRESET);
@@ -107,7 +105,7 @@ static void hear_keeper(struct front_process *process)
         prctl(PR_SET_CHILD_SUBREAPER, 0);
         say(process->link, MESSAGE_FORSAKE, 0, false);
     } else if (message.type == MESSAGE_STOP) {
-        /* The keeper stops itself, so that it gets no lock in between. */
+        /* First wait for the keeper to stop itself: it must not get the lock in between. */
         if (message.flag)
             waitpid(process->keeper, NULL, WUNTRACED);
         signals_stop_self(message.number);
@@ -116,8 +114,8 @@ static void hear_keeper(struct front_process *process)
 }
 
 /*
- * What a terminal sends, it sends to all of the group.  But when it goes away, only the leader of
- * the session is told.
+ * Passes a signal on to the keeper.  A terminal sends its signals to the whole group, except when
+ * it goes away: then only the leader of the session gets HUP and CONT.
  */
 static void hear_signal(struct front_process *process, const struct signals_received *signal)
 {
@@ -147,7 +145,7 @@ static _Noreturn void serve(struct front_process *process)
 
 /* ---- for the keeper ---- */
 
-/* Asked of the kernel: /dev/tty may be missing, in a container or a chroot. */
+/* Asks the kernel, since /dev/tty may be missing in a container or a chroot. */
 static bool has_terminal(void)
 {
     struct process self;
@@ -155,14 +153,14 @@ static bool has_terminal(void)
     return process_read(getpid(), &self) && self.terminal != 0;
 }
 
-/* Returns in the child, or -1 with errno. */
+/* Returns 0, in the child alone; -1 with errno. */
 static int split(struct front *front, const struct command_inheritance *inherited, bool detached,
                  front_last_words *last_words)
 {
     struct front_process process = {
         .signal_fd = front->signal_fd, .status = -1, .last_words = last_words};
 
-    /* Before the fork: orphans of a keeper that dies must find their new parent. */
+    /* Before the fork, so that the front adopts the orphans of a keeper that dies at once. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     process.keeper = helper_fork(&process.link, SOCK_NONBLOCK);
     if (process.keeper < 0)
@@ -172,11 +170,11 @@ static int split(struct front *front, const struct command_inheritance *inherite
             witness_start(&process.witness);
         serve(&process);
     }
-    /* Were the front killed while both are stopped, nobody else would continue this process. */
+    /* If the front is killed while both are stopped, nobody else would continue the keeper. */
     prctl(PR_SET_PDEATHSIG, SIGCONT);
     if (detached)
         setsid();
-    else if (inherited->process_group) /* as for the guard, which is to find it */
+    else if (inherited->process_group) /* else the guard has to inherit that group */
         setpgid(0, 0);
     front->link = process.link;
     front->state = FRONT_PRESENT;
@@ -220,7 +218,6 @@ static void hang_up(struct front *front, enum front_state state)
     front->state = state;
 }
 
-/* Behind a front, of the keeper's own signals only SIGCHLD counts. */
 static enum front_news next_own_signal(const struct front *front, struct signals_received *signal)
 {
     while (signals_next(front->signal_fd, signal)) {
@@ -276,7 +273,7 @@ void front_stop(const struct front *front, int number, bool keeper_too)
     if (front->state != FRONT_ABSENT) {
         say(front->link, MESSAGE_STOP, number, keeper_too);
         if (keeper_too)
-            raise(SIGSTOP); /* the front continues this process */
+            raise(SIGSTOP); /* the front continues the keeper */
     } else if (keeper_too) {
         signals_stop_self(number);
     }
@@ -304,7 +301,7 @@ void front_release(struct front *front, int status)
 
     say(front->link, MESSAGE_RELEASE, status, false);
     hang_up(front, FRONT_ABSENT);
-    /* What came to this process so far was for the front; but the children are its own. */
+    /* Signals so far were the front's business, except that children have ended. */
     while (signals_next(front->signal_fd, &unheard))
         child = child || unheard.number == SIGCHLD;
     if (child)

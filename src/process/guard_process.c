@@ -16,7 +16,7 @@
 #include "process/title.h"
 #include "process/tree.h"
 
-/* Not "zkflock", see title.h: keeper and guard must not be killed at once. */
+/* Not "zkflock", see title.h. */
 #define GUARD_NAME "lock-guard"
 
 /*

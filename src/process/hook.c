@@ -20,10 +20,10 @@
 #include "process/helper.h"
 #include "process/title.h"
 
-/* Not "zkflock", for the same reason as the guard's. */
+/* Not "zkflock", see title.h. */
 #define RUNNER_NAME "lock-hook"
 
-/* How long a hook that was killed is waited for: one that hangs in the kernel does not die. */
+/* How long to wait for a hook that was killed: one that hangs in the kernel does not die. */
 #define KILL_PATIENCE CLOCK_S
 
 /* The runner's end of the link. */
@@ -80,7 +80,7 @@ static bool await(pid_t pid, int64_t deadline, int *wait_status)
     return true;
 }
 
-/* The pipe closes on exec: what comes out of it is why the hook could not be executed. */
+/* Warns if the hook has failed.  From the pipe failure comes errno if it was not executed. */
 static void judge(const struct hook *hook, int failure, bool in_time, int wait_status)
 {
     const char *event = *hook->event_word;
@@ -120,7 +120,7 @@ static void run(const struct hook *hook)
 
     if (!in_time) {
         kill(-pid, SIGKILL);
-        kill(pid, SIGKILL); /* it may not have made its group yet */
+        kill(pid, SIGKILL); /* it may not have a group of its own yet */
         await(pid, clock_now() + KILL_PATIENCE, &wait_status);
     }
     judge(hook, failure[0], in_time, wait_status);
@@ -144,7 +144,7 @@ static void export_status(const struct message *message)
     setenv("ZKFLOCK_STATUS", status, 1);
 }
 
-/* Stdin is empty, stdout and stderr are the caller's, and nothing else is there but the link. */
+/* Keeps the caller's stdout and stderr, an empty stdin and the link, and closes all others. */
 static void arrange_descriptors(int link)
 {
     int empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -164,7 +164,7 @@ static _Noreturn void runner_process(struct hook *hook, int link, const char *lo
     arrange_descriptors(link);
     if (hook->command.hold)
         detach_output();
-    /* Those of a zkflock around this one are not this lock's. */
+    /* A zkflock around this one may have set them for another lock. */
     unsetenv("ZKFLOCK_NODE");
     unsetenv("ZKFLOCK_TOKEN");
     unsetenv("ZKFLOCK_STATUS");
@@ -212,7 +212,6 @@ static void tell(struct hook *hook, const struct message *message)
     if (hook->link < 0 || was_told(hook, event))
         return;
     hook->told |= 1u << event;
-    /* A runner that was killed tells nobody anything. */
     if (send(hook->link, message, sizeof(*message), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         log_debug("the runner of the hook is dead");
 }
@@ -240,7 +239,7 @@ void hook_tell_acquired(struct hook *hook, const char *node, int64_t token)
     tell(hook, &message);
 }
 
-/* As long as it can take the runner; one that is stopped is not waited for. */
+/* The longest that the runner can take, unless it is stopped. */
 static int64_t end_deadline(const struct hook *hook)
 {
     return clock_now() + __builtin_popcount(hook->told) * (HOOK_LIMIT + KILL_PATIENCE) +
@@ -249,7 +248,7 @@ static int64_t end_deadline(const struct hook *hook)
 
 void hook_end(struct hook *hook)
 {
-    struct pollfd fd = {.fd = hook->link}; /* POLLHUP comes unasked, when the runner has ended */
+    struct pollfd fd = {.fd = hook->link}; /* POLLHUP, when the runner has ended, needs no events */
 
     if (hook->link < 0)
         return;

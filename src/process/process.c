@@ -52,8 +52,7 @@ bool process_has_ended(const struct process *process)
     return process->state == 'Z' || process->state == 'X';
 }
 
-/* Whether /proc is mounted with that option, in mountinfo: "... /proc OPTIONS - proc NAME OPTIONS".
- */
+/* Returns whether /proc is mounted so; mountinfo: "... /proc OPTIONS - proc NAME OPTIONS". */
 static bool is_mounted_hiding(void)
 {
     FILE *mounts = fopen("/proc/self/mountinfo", "re");
@@ -81,7 +80,7 @@ bool process_some_hidden(void)
 
 typedef void visit_child(pid_t child, void *context);
 
-/* The file has their numbers, each with a blank behind it. */
+/* Calls visit for each pid in the file, where each has a blank behind it. */
 static bool each_child_of_thread(int threads, const char *thread, visit_child *visit, void *context)
 {
     char path[300];
@@ -110,9 +109,9 @@ static bool each_child_of_thread(int threads, const char *thread, visit_child *v
 }
 
 /*
- * Exact for the calling process as long as it waits for none of them; of another one's children,
- * one that ends meanwhile may take a second one out of the list.  Returns false if it cannot be
- * read.
+ * Calls visit for each child of a process.  The list is exact for the calling process as long as it
+ * waits for none of them.  In that of another process, a child that ends meanwhile may hide a
+ * second one.  Returns false if the list cannot be read.
  */
 static bool each_child(pid_t pid, visit_child *visit, void *context)
 {
