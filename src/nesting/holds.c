@@ -17,7 +17,7 @@
 #define RANDOM_SIZE 25
 
 /* A lock that is held for a process, as its socket's name tells. */
-struct hold {
+struct holding {
     enum reentry_holder kind;
     struct procid holder;
     uint64_t since;
@@ -25,7 +25,7 @@ struct hold {
 };
 
 struct list {
-    struct hold *items;
+    struct holding *items;
     size_t len;
 };
 
@@ -63,14 +63,14 @@ int holds_listen(enum reentry_holder kind, const struct procid *holder, char nam
 /* Sorts the latest first. */
 static int by_age(const void *a, const void *b)
 {
-    const struct hold *x = a;
-    const struct hold *y = b;
+    const struct holding *x = a;
+    const struct holding *y = b;
 
     return (x->since < y->since) - (x->since > y->since);
 }
 
 /* Returns false unless the socket is of a lock that is held in this pid namespace. */
-static bool parse_name(const char *name, struct hold *hold)
+static bool parse_name(const char *name, struct holding *hold)
 {
     unsigned long namespace;
     char kind[5];
@@ -95,7 +95,7 @@ static void list_all(struct list *list)
 
     while (sockets && fgets(line, sizeof(line), sockets)) {
         const char *name = strstr(line, prefix);
-        struct hold hold;
+        struct holding hold;
 
         if (!name || !parse_name(name + strlen(prefix), &hold))
             continue;
@@ -110,7 +110,7 @@ static void list_all(struct list *list)
 
 /* Any user may listen by any name, but only a keeper is the parent of a guard above this process.
  */
-static bool is_keeper_of(int fd, const struct hold *hold)
+static bool is_keeper_of(int fd, const struct holding *hold)
 {
     return hold->kind == REENTRY_COMMAND && wire_is_listener(fd, tree_parent(hold->holder.pid));
 }
@@ -124,7 +124,7 @@ static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_
     if (!procid_of(pid, &holder))
         return false;
     for (size_t i = 0; i < list->len && !found; i++) {
-        const struct hold *hold = &list->items[i];
+        const struct holding *hold = &list->items[i];
         bool own = false;
         int fd = -1;
 

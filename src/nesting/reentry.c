@@ -165,7 +165,8 @@ static void welcome_some(struct reentry *reentry)
 static enum reentry_answer judge(const struct reentry *reentry, const struct wire_request *request)
 {
     /* A hold that was asked to give its lock back will do so: waiting for it is not in vain. */
-    if (request->probe && reentry->terms.kind == REENTRY_CALLER && !reentry->unlockable)
+    if (request->verb == WIRE_PROBE && reentry->terms.kind == REENTRY_CALLER &&
+        !reentry->unlockable)
         return REENTRY_UNKNOWN;
     for (size_t i = 0; i < reentry->terms.count; i++) {
         const struct reentry_lock *held = &reentry->terms.locks[i];
@@ -176,11 +177,11 @@ static enum reentry_answer judge(const struct reentry *reentry, const struct wir
             continue;
         if (held->kind == NAMING_READER && request->lock.kind != NAMING_READER)
             return REENTRY_SHARED;
-        if (!request->probe && reentry->terms.closed)
+        if (request->verb == WIRE_PROBE)
+            return REENTRY_ENTERED;
+        if (!reentry->terms.enterable)
             return REENTRY_UNKNOWN;
-        if (!request->probe && reentry->users >= USERS_MAX)
-            return REENTRY_FULL;
-        return REENTRY_ENTERED;
+        return reentry->users < USERS_MAX ? REENTRY_ENTERED : REENTRY_FULL;
     }
     return REENTRY_UNKNOWN;
 }
@@ -222,7 +223,7 @@ static bool may_ask(struct reentry *reentry, struct guest *guest,
 
     close(reentry->spare);
     may = wire_peer(guest->fd, &guest->peer) && guest->peer.pid > 0 &&
-          (!(request->unlock || request->probe) || wire_is_near(guest->fd));
+          (request->verb == WIRE_ENTER || wire_is_near(guest->fd));
     reentry->spare = open_spare();
     return may;
 }
@@ -240,7 +241,7 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
         see_off(reentry, guest);
         return;
     }
-    if (request.unlock) {
+    if (request.verb == WIRE_UNLOCK) {
         take_unlock(reentry, guest, &request);
         return;
     }
@@ -249,7 +250,8 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
         return;
     }
     guest->verdict = judge(reentry, &request);
-    guest->state = guest->verdict == REENTRY_ENTERED && !request.probe ? ADMITTED : DENIED;
+    guest->state =
+        guest->verdict == REENTRY_ENTERED && request.verb == WIRE_ENTER ? ADMITTED : DENIED;
     reentry->users += uses_lock(guest);
 }
 

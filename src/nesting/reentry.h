@@ -38,7 +38,7 @@ struct reentry_terms {
     const struct servers *servers;
     struct procid holder; /* the process that the locks are held for, see holds.h */
     enum reentry_holder kind;
-    bool closed; /* refuses all, and only tells those that would wait in vain */
+    bool enterable; /* others may use the locks; else they only learn that waiting is in vain */
 };
 
 /*

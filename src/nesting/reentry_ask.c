@@ -21,7 +21,7 @@ static enum reentry_answer ask_one(const char *name, const struct reentry_lock *
 
     if (fd < 0)
         return errno == EAGAIN ? REENTRY_SILENT : REENTRY_UNKNOWN; /* it has ended */
-    if (wire_ask(fd, lock, servers, false))
+    if (wire_ask(fd, WIRE_ENTER, lock, servers))
         answer = wire_read_answer(fd, wake_fd, deadline, &entry->node, &entry->token);
     if (answer == REENTRY_ENTERED)
         entry->fd = fd;
@@ -67,7 +67,7 @@ static bool is_that(int fd, enum reentry_holder kind, bool own, const char *name
 
     if (!own && wire_hears_of(fd, wanted->lock, wanted->servers, wanted->deadline))
         answer = REENTRY_ENTERED;
-    else if (own && wire_ask(fd, wanted->lock, wanted->servers, true))
+    else if (own && wire_ask(fd, WIRE_PROBE, wanted->lock, wanted->servers))
         answer = wire_read_answer(fd, -1, wanted->deadline, &node, &token);
     free(node);
     wanted->left -= answer == REENTRY_ENTERED || answer == REENTRY_SHARED;

@@ -166,12 +166,13 @@ static bool receive_text(int fd, char text[WIRE_SIZE])
     return true;
 }
 
-bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *servers, bool probe)
+bool wire_ask(int fd, enum wire_verb verb, const struct reentry_lock *lock,
+              const struct servers *servers)
 {
     char *addresses = servers_export_addresses(servers);
     char *text =
-        xasprintf("%s %d %" PRId32 "\n%s%s\n%s", probe ? "probe" : "enter", (int)lock->kind,
-                  lock->permits, servers_chroot(servers), lock->path, addresses);
+        xasprintf("%s %d %" PRId32 "\n%s%s\n%s", verb == WIRE_PROBE ? "probe" : "enter",
+                  (int)lock->kind, lock->permits, servers_chroot(servers), lock->path, addresses);
     bool sent = send_text(fd, text);
 
     free(addresses);
@@ -245,14 +246,17 @@ bool wire_read_request(int fd, struct wire_request *request)
     head = strsep(&rest, "\n");
     request->path = strsep(&rest, "\n");
     request->addresses = rest;
-    request->unlock = rest && strcmp(head, "unlock") == 0;
-    if (request->unlock)
-        return true;
-    /* A number out of range is no kind that is known.  NOLINTNEXTLINE(cert-err34-c) */
-    if (!rest || sscanf(head, "%5s %d %" SCNd32, verb, &kind, &request->lock.permits) != 3)
+    if (!rest)
         return false;
-    request->probe = strcmp(verb, "probe") == 0;
-    if (!request->probe && strcmp(verb, "enter") != 0)
+    if (strcmp(head, "unlock") == 0) {
+        request->verb = WIRE_UNLOCK;
+        return true;
+    }
+    /* A number out of range is no kind that is known.  NOLINTNEXTLINE(cert-err34-c) */
+    if (sscanf(head, "%5s %d %" SCNd32, verb, &kind, &request->lock.permits) != 3)
+        return false;
+    request->verb = strcmp(verb, "probe") == 0 ? WIRE_PROBE : WIRE_ENTER;
+    if (request->verb == WIRE_ENTER && strcmp(verb, "enter") != 0)
         return false;
     request->lock.kind = (enum naming_kind)kind;
     return true;

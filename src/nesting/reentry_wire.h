@@ -20,13 +20,16 @@
 
 #define WIRE_SIZE 16384
 
+/* What a request asks for: to use the lock; only whether that is possible; to have it given back.
+ */
+enum wire_verb { WIRE_ENTER, WIRE_PROBE, WIRE_UNLOCK };
+
 struct wire_request {
-    bool probe;
-    bool unlock;              /* asks for the lock of path back; path is as typed */
+    enum wire_verb verb;
     struct reentry_lock lock; /* its path is not set */
-    const char *path;         /* with the chroot; in text, as are the addresses */
-    const char *addresses;    /* with unlock: the connect string of -z, or empty */
-    char text[WIRE_SIZE];
+    const char *path;         /* with the chroot; UNLOCK: as its user typed it */
+    const char *addresses;    /* UNLOCK: the text of -z, or empty */
+    char text[WIRE_SIZE];     /* path and addresses are parts of it */
 };
 
 /*
@@ -62,8 +65,9 @@ void wire_tell(int fd, const struct reentry_lock *locks, size_t count,
 bool wire_hears_of(int fd, const struct reentry_lock *lock, const struct servers *servers,
                    int64_t deadline);
 
-/* probe: asks without the wish to use the lock. */
-bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *servers, bool probe);
+/* verb: ENTER or PROBE. */
+bool wire_ask(int fd, enum wire_verb verb, const struct reentry_lock *lock,
+              const struct servers *servers);
 /* servers: the -z text that the lock was acquired with; "": any. */
 bool wire_ask_unlock(int fd, const char *path, const char *servers);
 bool wire_read_request(int fd, struct wire_request *request);

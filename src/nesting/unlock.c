@@ -78,7 +78,7 @@ static int give_back(const struct options *options, struct wanted *wanted)
 
 int unlock(const struct options *options)
 {
-    struct wanted wanted = {.path = options->lock};
+    struct wanted wanted = {.path = options->lock, .answer = REENTRY_UNKNOWN};
     int status = give_back(options, &wanted);
 
     /* Even if the lock could not be released, it is no longer held for the script. */

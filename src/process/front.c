@@ -196,16 +196,6 @@ int front_start(struct front *front, struct command_inheritance *inherited, bool
     return 0;
 }
 
-int front_link_fd(const struct front *front)
-{
-    return front->link;
-}
-
-int front_signal_fd(const struct front *front)
-{
-    return front->signal_fd;
-}
-
 int front_caller_fd(const struct front *front)
 {
     return front->state == FRONT_ABSENT ? front->signal_fd : front->link;

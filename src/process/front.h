@@ -4,7 +4,7 @@
  *
  *     front_start()            first; it returns in the keeper
  *     front_introduce()        when the guard was forked
- *     front_next()             when one of the descriptors is readable
+ *     front_next()             when link or signal_fd is readable
  *     front_before_command()   before the command starts
  *     front_stop()             when job control has stopped the command: zkflock stops too
  *     front_release()          with --hold, when the lock is held: the caller goes on
@@ -56,11 +56,7 @@ typedef void front_last_words(int status);
 int front_start(struct front *front, struct command_inheritance *inherited, bool detached,
                 front_last_words *last_words);
 
-/* Return the descriptors to wait for; that of the link may be -1. */
-int front_link_fd(const struct front *front);
-int front_signal_fd(const struct front *front);
-
-/* Returns the one of the two that signals from the caller's side come by. */
+/* Returns the one of link and signal_fd that signals from the caller's side come by. */
 int front_caller_fd(const struct front *front);
 
 enum front_news {

@@ -173,7 +173,8 @@ static void open_descriptors(struct guard_state *guard)
 
 _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate *mandate)
 {
-    struct guard_state guard = {.link = link, .exec_fd = -1, .caller_fd = -1, .mandate = mandate};
+    struct guard_state guard = {
+        .state = READY, .link = link, .exec_fd = -1, .caller_fd = -1, .mandate = mandate};
 
     /* A group without a number here could not be joined again in spawn(): stay in it until then. */
     if (mandate->caller || mandate->command->inherited.process_group)

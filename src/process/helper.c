@@ -1,7 +1,6 @@
 #include "process/helper.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,10 +13,9 @@ pid_t helper_fork(int *link, int flags)
 
     pid_t pid = fork();
     int error = errno;
-    bool is_child = pid == 0;
 
-    close(ends[!is_child]);
-    *link = ends[is_child];
+    *link = ends[pid == 0];
+    close(ends[pid != 0]);
     if (pid < 0)
         close(*link);
     errno = error;

@@ -127,21 +127,22 @@ static void run(const struct hook *hook)
     close(failure[0]);
 }
 
-static void export_holder(const struct message *message)
+static void export_number(const char *name, int64_t number)
 {
-    char token[24];
+    char text[24];
 
-    snprintf(token, sizeof(token), "%" PRId64, message->token);
-    setenv("ZKFLOCK_NODE", message->node, 1);
-    setenv("ZKFLOCK_TOKEN", token, 1);
+    snprintf(text, sizeof(text), "%" PRId64, number);
+    setenv(name, text, 1);
 }
 
-static void export_status(const struct message *message)
+static void export_news(const struct message *message)
 {
-    char status[12];
-
-    snprintf(status, sizeof(status), "%" PRId32, message->status);
-    setenv("ZKFLOCK_STATUS", status, 1);
+    if (message->event == HOOK_ACQUIRED) {
+        setenv("ZKFLOCK_NODE", message->node, 1);
+        export_number("ZKFLOCK_TOKEN", message->token);
+    } else if (message->event == HOOK_RELEASED) {
+        export_number("ZKFLOCK_STATUS", message->status);
+    }
 }
 
 /* Keeps the caller's stdout and stderr, an empty stdin and the link, and closes all others. */
@@ -170,10 +171,7 @@ static _Noreturn void runner_process(struct hook *hook, int link, const char *lo
     unsetenv("ZKFLOCK_STATUS");
     setenv("ZKFLOCK_LOCK", lock_path, 1);
     while (recv(RUNNER_LINK, &message, sizeof(message), 0) == sizeof(message)) {
-        if (message.event == HOOK_ACQUIRED)
-            export_holder(&message);
-        else if (message.event == HOOK_RELEASED)
-            export_status(&message);
+        export_news(&message);
         *hook->event_word = (char *)event_names[message.event];
         run(hook);
     }

@@ -8,24 +8,28 @@
 #include <string.h>
 #include <unistd.h>
 
-bool process_read(pid_t pid, struct process *process)
+bool process_read_text(pid_t pid, const char *name, char *text, size_t size)
 {
-    char path[32];
-    char text[512];
+    char path[48];
+    ssize_t len;
+    int fd;
 
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-
-    ssize_t len = read(fd, text, sizeof(text) - 1);
-
+    len = read(fd, text, size - 1);
     close(fd);
-    if (len <= 0)
+    text[len > 0 ? len : 0] = '\0';
+    return len > 0;
+}
+
+bool process_read(pid_t pid, struct process *process)
+{
+    char text[512];
+
+    if (!process_read_text(pid, "stat", text, sizeof(text)))
         return false;
-    text[len] = '\0';
 
     /* "pid (name) state parent ...": the name may hold anything, so look for its end. */
     char *name_end = strrchr(text, ')');

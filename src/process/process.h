@@ -25,6 +25,9 @@ struct process {
  * descriptor. */
 bool process_read(pid_t pid, struct process *process);
 
+/* Reads the beginning of a file below /proc/PID, and ends it with 0; returns false the same way. */
+bool process_read_text(pid_t pid, const char *name, char *text, size_t size);
+
 /* Returns whether it has ended, even if nobody has waited for it yet. */
 bool process_has_ended(const struct process *process);
 
