@@ -19,7 +19,7 @@
 
 /*
  * Returns the process that adopts orphans of this one, the nearest subreaper or the first process;
- * -1 if that cannot be found out.  To see it, makes an orphan, which returns its new parent.
+ * -1 if that cannot be found out.  To find out, makes an orphan, which tells its new parent.
  */
 static pid_t find_adopter(void)
 {

@@ -108,8 +108,7 @@ static void list_all(struct list *list)
         qsort(list->items, list->len, sizeof(list->items[0]), by_age);
 }
 
-/* Any user may listen by any name, but only a keeper is the parent of a guard above this process.
- */
+/* Any user may listen by any name, but is not the parent of a guard above this process. */
 static bool is_keeper_of(int fd, const struct holding *hold)
 {
     return hold->kind == REENTRY_COMMAND && wire_is_listener(fd, tree_parent(hold->holder.pid));
@@ -145,8 +144,7 @@ pid_t holds_find(pid_t caller, int64_t deadline, holds_ask *ask, void *context)
     pid_t pid = caller ? caller : getpid();
 
     list_all(&list);
-    /* Begins with this process: a shell may have executed zkflock, its last command, in its place.
-     */
+    /* Begins with this process: a shell may execute its last command in its own place. */
     while (pid > 0 && !ask_all(&list, pid, deadline, ask, context))
         pid = caller ? 0 : tree_parent(pid);
     free(list.items);

@@ -213,8 +213,8 @@ static void take_unlock(struct reentry *reentry, struct guest *guest,
 
 /*
  * Finds out which process asks, and returns whether it may.  A user of the lock has to be visible
- * from here, so that it can be ended if the lock is lost.  Probes and --unlock name processes by
- * number, so they have to come from this pid namespace.
+ * from here, so that it can be ended if the lock is lost.  A probe and --unlock find the lock by
+ * the number of a process, which in another pid namespace would mean another process.
  */
 static bool may_ask(struct reentry *reentry, struct guest *guest,
                     const struct wire_request *request)
@@ -275,8 +275,7 @@ static bool take_turn(struct reentry *reentry)
 
 void reentry_serve(struct reentry *reentry)
 {
-    /* A zkflock that has just connected may have asked already, and the run may end before the next
-     * call. */
+    /* One that has just connected may have asked, and the run may end before the next call. */
     if (take_turn(reentry))
         take_turn(reentry);
 }

@@ -1,5 +1,5 @@
 /*
- * What the two sides of a re-entry say to each other, in one packet each:
+ * The messages between the two sides of a re-entry, one packet each:
  *
  *     enter KIND PERMITS \n PATH WITH CHROOT \n ADDRESS ADDRESS ...      the request; or probe
  *     unlock \n PATH \n CONNECT STRING                                    the other request
@@ -20,8 +20,7 @@
 
 #define WIRE_SIZE 16384
 
-/* What a request asks for: to use the lock; only whether that is possible; to have it given back.
- */
+/* A request: to use the lock; to know whether that is possible; to give the lock back. */
 enum wire_verb { WIRE_ENTER, WIRE_PROBE, WIRE_UNLOCK };
 
 struct wire_request {

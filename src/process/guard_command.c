@@ -162,7 +162,7 @@ static bool command_over(struct guard_state *guard, int status)
     return true;
 }
 
-/* Returns whether it has ended, and the keeper is to be told. */
+/* Returns whether the command has ended, and the keeper is to be told. */
 static bool command_changed(struct guard_state *guard, int status)
 {
     if (WIFSTOPPED(status)) {
@@ -191,8 +191,7 @@ void guard_reap(struct guard_state *guard)
 
     while (read(guard->child_fd, &info, sizeof(info)) > 0)
         continue; /* one signal may stand for many children */
-    /* A guard that was frozen past the lease together with the command cannot tell when that ended.
-     */
+    /* A guard that was frozen past the lease with the command cannot tell when that ended. */
     if (guard_is_guarding(guard) && clock_now() >= guard->lease_end)
         guard_lease_over(guard);
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
@@ -207,7 +206,7 @@ void guard_reap(struct guard_state *guard)
 
 /* ---- --hold: the caller in the place of a command ---- */
 
-/* What the caller has started is left alone: without the lock, it may live on. */
+/* Leaves alone what the caller has started: without the lock, that may live on. */
 void guard_release_caller(struct guard_state *guard)
 {
     guard->caller_fd = -1;
