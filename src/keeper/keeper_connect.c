@@ -13,18 +13,12 @@
 /* Connecting in silence for longer than this is told to a person at a terminal. */
 #define SILENCE_BEFORE_NEWS (2 * CLOCK_S)
 
-/* Where signals come from while names are looked up. */
-static int caller_fd(const struct front *front)
-{
-    return front->separate ? front_link_fd(front) : front_signal_fd(front);
-}
-
 static bool resolve(struct keeper *keeper, int64_t deadline)
 {
     char *fault;
 
-    while (servers_resolve(keeper->options->servers, deadline, caller_fd(keeper->front), &fault) <
-           0) {
+    while (servers_resolve(keeper->options->servers, deadline, front_caller_fd(keeper->front),
+                           &fault) < 0) {
         if (fault) {
             keeper_unreachable(keeper, "%s", fault);
             free(fault);

@@ -71,8 +71,7 @@ static bool cannot_be_asked(struct keeper *keeper)
 static bool ask(struct keeper *keeper, const struct reentry_lock *lock, int64_t deadline,
                 struct reentry_entry *entry, enum reentry_answer *answer)
 {
-    const struct front *front = keeper->front;
-    int wake_fd = front->separate ? front_link_fd(front) : front_signal_fd(front);
+    int wake_fd = front_caller_fd(keeper->front);
 
     for (;;) {
         *answer = reentry_ask(lock, keeper->options->servers, wake_fd, deadline, entry);

@@ -186,10 +186,10 @@ void keeper_pump(struct keeper *keeper, int64_t deadline)
     struct guard_message report;
     struct session_event event;
     struct pollfd fds[] = {
-        {.fd = front_signal_fd(keeper->front), .events = POLLIN},
+        {.fd = keeper->front->signal_fd, .events = POLLIN},
         {.fd = keeper->guard_dead ? -1 : keeper->guard.link, .events = POLLIN},
         {.fd = keeper->session ? session_fd(keeper->session) : -1, .events = POLLIN},
-        {.fd = front_link_fd(keeper->front), .events = POLLIN},
+        {.fd = keeper->front->link, .events = POLLIN},
         {.fd = keeper->reentry ? reentry_fd(keeper->reentry) : -1, .events = POLLIN},
         {.fd = awaits_caller(keeper) ? keeper->hold->caller_fd : -1, .events = POLLIN},
     };

@@ -63,7 +63,7 @@ void keeper_offer(struct keeper *keeper)
                                   .count = own,
                                   .servers = keeper->options->servers,
                                   .kind = keeper->hold ? REENTRY_CALLER : REENTRY_COMMAND,
-                                  .closed = !keeper->options->reentry};
+                                  .enterable = keeper->options->reentry};
 
     if (own == 0 && !keeper->hold)
         return;

@@ -15,10 +15,10 @@
 #include "ensemble/servers.h"
 #include "process/around.h"
 
-/* How long to wait for a reader of the environment; no longer than a proof may be late. */
+/* How long to wait for a reader of the environment: no longer than a proof may be late. */
 enum { READER_PATIENCE_MS = 500 };
 
-/* What a hold exports, beside ZKFLOCK_HELD. */
+/* What a hold exports, besides ZKFLOCK_HELD. */
 static const char *const variables[] = {"ZKFLOCK_LOCK", "ZKFLOCK_NODE", "ZKFLOCK_TOKEN",
                                         SERVERS_VARIABLE};
 
@@ -26,7 +26,7 @@ enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 
 /* ---- what is printed ---- */
 
-/* In single quotes, where a shell takes everything but a quote for itself; NULL: unset. */
+/* Quotes the value: in single quotes only a quote is special to a shell.  NULL: unset. */
 static void print_variable(FILE *out, const char *name, const char *value)
 {
     if (!value) {
@@ -44,8 +44,8 @@ static void print_variable(FILE *out, const char *name, const char *value)
 }
 
 /*
- * Returns 0, or errno.  Nobody who does not read is waited for: the lock is held, and the library's
- * threads would keep it so for ever.
+ * Returns 0 or errno; ETIMEDOUT if nobody reads.  It must not block for ever: the lock is held, and
+ * the client library's threads would go on to hold it.
  */
 static int write_out(const char *text, size_t len)
 {
@@ -55,7 +55,7 @@ static int write_out(const char *text, size_t len)
         if (poll(&out, 1, READER_PATIENCE_MS) != 1)
             return ETIMEDOUT;
 
-        /* As much as a pipe takes at once, where it takes anything. */
+        /* A pipe that takes anything takes that much at once. */
         ssize_t written = write(STDOUT_FILENO, text, len < PIPE_BUF ? len : PIPE_BUF);
 
         if (written < 0)
@@ -66,7 +66,7 @@ static int write_out(const char *text, size_t len)
     return 0;
 }
 
-/* Returns 0, or errno. */
+/* Returns 0 or errno. */
 static int close_and_write(FILE *out, char *const *text, const size_t *len)
 {
     int error = fclose(out) == 0 ? write_out(*text, *len) : errno;
@@ -80,16 +80,17 @@ static const char *reason(int error)
     return error == ETIMEDOUT ? "nobody reads it" : strerror(error);
 }
 
-/* ---- what was exported, in ZKFLOCK_EXPORTED ---- */
+/* ---- ZKFLOCK_EXPORTED ---- */
 
 /*
- * A record for the environment before the first hold, and one for each hold, the latest one last,
- * separated by ";"; before that of a hold, one for what somebody has set since the one before.  A
- * record is the name of the hold's socket and the values of the variables, separated by blanks:
- * without what separates, and "-" for one that is not set.
+ * Records, separated by ";": one for the environment before the first hold, then one for each hold,
+ * the latest last.  If somebody has set a variable between two holds, there is one for that, too.
+ *
+ * A record is the name of the hold's socket, "-" if it is not a hold's, and the values of the
+ * variables, separated by blanks.  Values are encoded, and "-" is a variable that is not set.
  */
 
-/* To be freed. */
+/* Returns the encoded value, to be freed. */
 static char *encode(const char *value)
 {
     char *text = xcalloc(value ? 3 * strlen(value) + 1 : sizeof("-"), 1);
@@ -106,7 +107,7 @@ static char *encode(const char *value)
     return text;
 }
 
-/* In place; NULL: it is not set. */
+/* Decodes in place.  Returns the value; NULL: it is not set. */
 static const char *decode(char *text)
 {
     char *end = text;
@@ -128,7 +129,7 @@ static const char *decode(char *text)
     return text;
 }
 
-/* To be freed. */
+/* Returns a record, to be freed. */
 static char *make_record(const char *name, const char *const values[VARIABLES])
 {
     char *record = xstrdup(name);
@@ -156,7 +157,7 @@ char *environment_exported(void)
         return now;
     last = strrchr(exported, ';');
     last = strchr(last ? last : exported, ' ');
-    /* Somebody may have set others since. */
+    /* Somebody may have set variables since. */
     if (last && strcmp(last, strchr(now, ' ')) == 0)
         xreplace(&now, xstrdup(exported));
     else
@@ -164,7 +165,10 @@ char *environment_exported(void)
     return now;
 }
 
-/* What is left without the record of that name: what it set is as the last one of these has it. */
+/*
+ * Prints the environment without the record of that name: if that is the last one, the variables
+ * get the values of the record before it.
+ */
 static void print_without(FILE *out, const char *name)
 {
     const char *exported = getenv(AROUND_EXPORTED_VARIABLE);
@@ -255,5 +259,5 @@ void environment_print_failure(int status)
     char text[32];
     int len = snprintf(text, sizeof(text), "(exit %d)\n", status);
 
-    write_out(text, (size_t)len); /* where it cannot be printed the status has to do */
+    write_out(text, (size_t)len); /* if that fails, the exit status still tells */
 }

@@ -1,8 +1,9 @@
 /*
- * The environment of a lock for a shell's eval, and what takes it back: --export.
+ * --export: the environment of a lock, printed for a shell's eval, and what restores the one
+ * before.
  *
- * Several holds may be there, and be given back in any order.  So the environment tells of each,
- * and of what was there before, in ZKFLOCK_EXPORTED.
+ * Several holds may be given back in any order.  So ZKFLOCK_EXPORTED tells what each of them has
+ * set, and what was there before.
  */
 #ifndef ZKFLOCK_ENVIRONMENT_H
 #define ZKFLOCK_ENVIRONMENT_H
@@ -11,28 +12,25 @@
 #include <stdint.h>
 
 /*
- * ZKFLOCK_EXPORTED as it is, or as it is to begin, by the environment that zkflock was called with;
- * to be freed.  To be called before that is changed.
+ * Returns ZKFLOCK_EXPORTED as this zkflock found it, with what was set since added; to be freed. To
+ * be called before zkflock changes its environment.
  */
 char *environment_exported(void);
 
 /*
- * Prints what a shell makes its environment from.  held is the name to be added to ZKFLOCK_HELD, or
- * empty.  Returns whether that was possible; if not, it was told.
+ * Prints the environment of the lock for eval.  exported is from environment_exported(), held the
+ * name to add to ZKFLOCK_HELD, or empty.  Returns false after a message if that fails.
  */
 bool environment_print(const char *exported, const char *lock, const char *node, int64_t token,
                        const char *held);
 
 /*
- * Prints what takes that environment back from a shell which has it: name is the one that was added
- * to ZKFLOCK_HELD.  Returns whether that was possible; if not, it was told.
+ * Prints what removes that environment from a shell.  name was added to ZKFLOCK_HELD.  Returns
+ * false after a message if that fails.
  */
 bool environment_take_back(const char *lock, const char *name);
 
-/*
- * In its place, what has a shell's eval fail with that status: of nothing at all eval makes a
- * success.
- */
+/* Prints, instead, what makes a shell's eval fail with that status: eval "" would succeed. */
 void environment_print_failure(int status);
 
 #endif

@@ -14,47 +14,41 @@
 #include "base/log.h"
 #include "nesting/environment.h"
 #include "process/detach.h"
+#include "process/helper.h"
 #include "process/tree.h"
 
 /*
- * Finds out who adopts the orphans of this process: the nearest subreaper around it, or the first
- * process.  It is the parent of a process whose own parent has ended.  Returns -1 if that cannot be
- * found out.
+ * Returns the process that adopts orphans of this one, the nearest subreaper or the first process;
+ * -1 if that cannot be found out.  To find out, makes an orphan, which tells its new parent.
  */
 static pid_t find_adopter(void)
 {
     pid_t adopter = -1;
     char go = 0;
-    int ends[2];
+    int link;
+    pid_t parent = helper_fork(&link, 0);
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+    if (parent < 0)
         return -1;
-
-    pid_t parent = fork();
-
     if (parent == 0) {
-        close(ends[0]); /* whoever waits here is not to be left alone */
-        if (fork() == 0 && recv(ends[1], &go, sizeof(go), 0) > 0) {
+        if (fork() == 0 && recv(link, &go, sizeof(go), 0) > 0) {
             adopter = getppid();
-            send(ends[1], &adopter, sizeof(adopter), MSG_NOSIGNAL);
+            send(link, &adopter, sizeof(adopter), MSG_NOSIGNAL);
         }
         _exit(0);
     }
-    close(ends[1]);
-    /* With SIGCHLD ignored this fails when it has ended. */
-    if (parent > 0)
-        waitpid(parent, NULL, 0);
-    send(ends[0], &go, sizeof(go), MSG_NOSIGNAL);
-    if (recv(ends[0], &adopter, sizeof(adopter), 0) != sizeof(adopter))
+    waitpid(parent, NULL, 0); /* where SIGCHLD is ignored, this fails once it has ended */
+    send(link, &go, sizeof(go), MSG_NOSIGNAL);
+    if (recv(link, &adopter, sizeof(adopter), 0) != sizeof(adopter))
         adopter = -1;
-    close(ends[0]);
+    close(link);
     return adopter;
 }
 
 /*
- * Whether the parent has called this zkflock, and is there to go on.  One that adopts orphans may
- * have adopted this process; nobody else can.  A subshell, as in $( ) and ( ), may end at once, and
- * the lock with it.
+ * Returns whether the parent has called this zkflock and will go on; else prints why not.  A parent
+ * that adopts orphans may have adopted this process; no other parent can have.  A subshell, as in
+ * $( ) and ( ), may end at once, and the lock with it.
  */
 static bool is_certain(pid_t parent)
 {
@@ -72,7 +66,7 @@ static bool is_certain(pid_t parent)
     return false;
 }
 
-/* Though its number may still be there. */
+/* Returns whether the process has ended; it may still have its number. */
 static bool has_ended(int pidfd)
 {
     struct pollfd end = {.fd = pidfd, .events = POLLIN};

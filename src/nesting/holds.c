@@ -13,11 +13,11 @@
 #include "nesting/reentry_wire.h"
 #include "process/tree.h"
 
-/* The random part of a socket's name, in hexadecimal digits, with its end. */
+/* The random part of a socket's name, in hexadecimal digits, with the final 0. */
 #define RANDOM_SIZE 25
 
-/* A hold for a process, which may have several. */
-struct hold {
+/* A lock that is held for a process, as its socket's name tells. */
+struct holding {
     enum reentry_holder kind;
     struct procid holder;
     uint64_t since;
@@ -25,11 +25,11 @@ struct hold {
 };
 
 struct list {
-    struct hold *items;
+    struct holding *items;
     size_t len;
 };
 
-/* Containers may share their sockets' names, and each have a process 7. */
+/* Two containers may share the names of sockets, and each may have a process 7. */
 static unsigned long pid_namespace(void)
 {
     struct stat st;
@@ -39,13 +39,13 @@ static unsigned long pid_namespace(void)
 
 static const char *const kinds[] = {[REENTRY_CALLER] = "hold", [REENTRY_COMMAND] = "run"};
 
-/* Nobody can guess it. */
+/* Makes a name that nobody can guess. */
 static void make_random(char name[RANDOM_SIZE])
 {
     unsigned char bytes[(RANDOM_SIZE - 1) / 2] = {0};
 
     if (getrandom(bytes, sizeof(bytes), 0) < 0)
-        memset(bytes, 0, sizeof(bytes)); /* then bind() finds out whether it is taken */
+        memset(bytes, 0, sizeof(bytes)); /* bind() fails if the name is taken */
     for (size_t i = 0; i < sizeof(bytes); i++)
         sprintf(name + 2 * i, "%02x", bytes[i]);
 }
@@ -60,22 +60,22 @@ int holds_listen(enum reentry_holder kind, const struct procid *holder, char nam
     return wire_listen(name);
 }
 
-/* The latest first. */
+/* Sorts the latest first. */
 static int by_age(const void *a, const void *b)
 {
-    const struct hold *x = a;
-    const struct hold *y = b;
+    const struct holding *x = a;
+    const struct holding *y = b;
 
     return (x->since < y->since) - (x->since > y->since);
 }
 
-/* Returns false for another socket than a hold's in this pid namespace. */
-static bool parse_name(const char *name, struct hold *hold)
+/* Returns false unless the socket is of a lock that is held in this pid namespace. */
+static bool parse_name(const char *name, struct holding *hold)
 {
     unsigned long namespace;
     char kind[5];
     int pid;
-    /* What does not fit a number is no name of ours.  NOLINTNEXTLINE(cert-err34-c) */
+    /* A number out of range gives a name that is not ours.  NOLINTNEXTLINE(cert-err34-c) */
     int found = sscanf(name, "%4[a-z]-%lx-%d-%" SCNx64 "-%" SCNx64 "-", kind, &namespace, &pid,
                        &hold->holder.started, &hold->since);
 
@@ -90,12 +90,12 @@ static bool parse_name(const char *name, struct hold *hold)
 static void list_all(struct list *list)
 {
     static const char prefix[] = "@zkflock-";
-    FILE *sockets = fopen("/proc/net/unix", "re"); /* abstract ones too */
+    FILE *sockets = fopen("/proc/net/unix", "re"); /* it lists abstract ones too */
     char line[512];
 
     while (sockets && fgets(line, sizeof(line), sockets)) {
         const char *name = strstr(line, prefix);
-        struct hold hold;
+        struct holding hold;
 
         if (!name || !parse_name(name + strlen(prefix), &hold))
             continue;
@@ -108,8 +108,8 @@ static void list_all(struct list *list)
         qsort(list->items, list->len, sizeof(list->items[0]), by_age);
 }
 
-/* Anybody may listen by any name, but not be the parent of a guard that is around this process. */
-static bool is_keeper_of(int fd, const struct hold *hold)
+/* Any user may listen by any name, but is not the parent of a guard above this process. */
+static bool is_keeper_of(int fd, const struct holding *hold)
 {
     return hold->kind == REENTRY_COMMAND && wire_is_listener(fd, tree_parent(hold->holder.pid));
 }
@@ -123,14 +123,14 @@ static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_
     if (!procid_of(pid, &holder))
         return false;
     for (size_t i = 0; i < list->len && !found; i++) {
-        const struct hold *hold = &list->items[i];
+        const struct holding *hold = &list->items[i];
         bool own = false;
         int fd = -1;
 
         if (hold->holder.pid == pid && hold->holder.started == holder.started)
             fd = wire_connect_to_any(hold->name, deadline, &own);
         if (fd < 0)
-            continue; /* it is another process's, or has ended */
+            continue; /* it is held for another process, or has ended */
         if (own ? wire_is_near(fd) : is_keeper_of(fd, hold))
             found = ask(fd, hold->kind, own, hold->name, context);
         close(fd);
@@ -144,7 +144,7 @@ pid_t holds_find(pid_t caller, int64_t deadline, holds_ask *ask, void *context)
     pid_t pid = caller ? caller : getpid();
 
     list_all(&list);
-    /* From this process on: a shell may have executed its last command in its own place. */
+    /* Begins with this process: a shell may execute its last command in its own place. */
     while (pid > 0 && !ask_all(&list, pid, deadline, ask, context))
         pid = caller ? 0 : tree_parent(pid);
     free(list.items);

@@ -1,10 +1,10 @@
 /*
- * Locks that are held, found by the process that they are held for, which is a caller of --hold or
- * the guard above a command: the sockets of their keepers, one for each.
+ * Finds the locks that are held for a process, which is a caller of --hold, or the guard above a
+ * command.  Each keeper has a socket for that.
  *
- * A socket's abstract name says whom and since when it is held for, and ends in a random part, so
- * that nobody can take the name beforehand.  What another user listens by is passed over, but for
- * the keeper of a command that this process is a part of.
+ * The socket's abstract name tells which process the lock is held for, and since when.  It ends in
+ * a random part, so that nobody can take the name beforehand.  Sockets of other users are passed
+ * over, except that of the keeper whose command this process is a part of.
  */
 #ifndef ZKFLOCK_HOLDS_H
 #define ZKFLOCK_HOLDS_H
@@ -17,23 +17,23 @@
 #include "process/procid.h"
 
 /*
- * Listens for those who look for what is held for that process, a caller or the guard of a command;
- * the name is filled in.  Returns a socket, or -1 with errno.
+ * For the keeper: listens on a socket by which others find what it holds for that process, a caller
+ * or the guard of a command.  Fills in its name.  Returns the socket, or -1 with errno.
  */
 int holds_listen(enum reentry_holder kind, const struct procid *holder,
                  char name[AROUND_NAME_SIZE]);
 
 /*
- * Asks the keeper that fd is connected to, and leaves fd open; whether it is the one.  own: it is
- * of the own user; else it has told what it holds, see wire_tell().  name is that of its socket,
- * which stands in ZKFLOCK_HELD.
+ * Asks the keeper that fd is connected to, and leaves fd open.  own: the keeper is the own user's;
+ * else it tells what it holds without being asked, see wire_tell().  name is the socket's, as in
+ * ZKFLOCK_HELD.  Returns whether it is the keeper that was looked for.
  */
 typedef bool holds_ask(int fd, enum reentry_holder kind, bool own, const char *name, void *context);
 
 /*
- * Asks the keepers of what is held for that process, the latest first, until one is the one; 0: for
- * this process, then for its parent, and so on.  Those that do not accept until the deadline are
- * passed over.  Returns the process it is held for; 0: none is.
+ * Asks the keepers of locks that are held for the caller, the latest first, until ask() returns
+ * true.  caller 0: for this process, then for its parent, and so on.  Passes over keepers that do
+ * not accept before the deadline.  Returns the process that the lock is held for; 0: none.
  */
 pid_t holds_find(pid_t caller, int64_t deadline, holds_ask *ask, void *context);
 

@@ -11,34 +11,44 @@
 #include "nesting/holds.h"
 #include "nesting/reentry_wire.h"
 
-/* Nesting as deep as that, or as many jobs, is refused. */
+/* How many may use the locks, be it nested or side by side. */
 #define USERS_MAX 1000
 
-/* How many are let in before other things are seen to: others may come faster than they can be. */
+/* How many connections to accept in a turn: they may come faster than they can be served. */
 #define WELCOMES_A_TURN 16
 
-/* One that has connected; it uses a lock from the answer on. */
+/*
+ * A guest's states.  A guest that says anything in another state than SILENT is hung up on.
+ *
+ *   SILENT    -> ADMITTED   it asks to use a lock, and may                [listen_to]
+ *             -> DENIED     it may not, or only wants to know
+ *             -> PUT_OFF    it asks after reentry_close(): it gets no answer
+ *             -> UNLOCKING  it asks for the lock to be given back         [take_unlock]
+ *   ADMITTED  -> GUARDED    the keeper guards it                          [reentry_new_user]
+ *   GUARDED   -> USING      it is answered, and starts                    [reentry_answer]
+ *             -> DENIED     it cannot be guarded                          [reentry_refuse]
+ *   DENIED    -> SILENT     it is answered                                [reentry_answer]
+ *   UNLOCKING -> SILENT     it is answered                                [reentry_unlocked]
+ */
+enum guest_state { SILENT, ADMITTED, GUARDED, USING, DENIED, PUT_OFF, UNLOCKING };
+
 struct guest {
     struct guest *next;
     int fd;
-    bool uses;
-    bool is_new;  /* uses it and was not told of yet */
-    bool asked;   /* and has not been answered yet */
-    bool put_off; /* asked when it was closed */
-    bool unlocks; /* waits for the lock to be given back */
-    struct procid peer;
-    enum reentry_answer verdict;
+    enum guest_state state;
+    struct procid peer;          /* who it is, once it has asked */
+    enum reentry_answer verdict; /* ADMITTED, GUARDED, DENIED: the answer that is due */
 };
 
 struct reentry {
     struct reentry_terms terms;
     int listener;
     int epoll;
-    int spare; /* a descriptor to look at /proc with when there is none left */
+    int spare; /* a descriptor to read /proc with when no other is left */
     char name[AROUND_NAME_SIZE];
-    const char *unlockable; /* NULL: nobody may ask for that */
+    const char *unlockable; /* the lock that --unlock may ask for; NULL: none */
     bool closed;
-    bool crowded; /* somebody may stand at the listener */
+    bool crowded; /* descriptors ran out, and somebody may wait to be accepted */
     struct guest *guests;
     size_t users;
 };
@@ -48,7 +58,7 @@ static int open_spare(void)
     return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* guest: NULL for the listener. */
+/* Adds a descriptor to the epoll; guest is NULL for the listener. */
 static bool watch(const struct reentry *reentry, int fd, struct guest *guest)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = guest};
@@ -91,6 +101,11 @@ size_t reentry_users(const struct reentry *reentry)
 
 /* ---- guests ---- */
 
+static bool uses_lock(const struct guest *guest)
+{
+    return guest->state == ADMITTED || guest->state == GUARDED || guest->state == USING;
+}
+
 static void see_off(struct reentry *reentry, struct guest *guest)
 {
     struct guest **place = &reentry->guests;
@@ -98,7 +113,7 @@ static void see_off(struct reentry *reentry, struct guest *guest)
     while (*place != guest)
         place = &(*place)->next;
     *place = guest->next;
-    reentry->users -= guest->uses;
+    reentry->users -= uses_lock(guest);
     close(guest->fd);
     free(guest);
 }
@@ -107,14 +122,13 @@ static void welcome(struct reentry *reentry, int fd)
 {
     struct guest *guest = xcalloc(1, sizeof(*guest));
 
-    guest->fd = fd;
-    guest->next = reentry->guests;
+    *guest = (struct guest){.next = reentry->guests, .fd = fd, .state = SILENT};
     reentry->guests = guest;
     if (!watch(reentry, fd, guest))
         see_off(reentry, guest);
 }
 
-/* Where there is no descriptor left the listener stays readable, and is not to be heard of. */
+/* Without a free descriptor the listener stays readable, so the epoll must not watch it. */
 static void set_crowded(struct reentry *reentry, bool crowded)
 {
     struct epoll_event event = {.events = crowded ? 0 : EPOLLIN};
@@ -133,7 +147,7 @@ static void welcome_some(struct reentry *reentry)
         if (own) {
             welcome(reentry, fd);
         } else if (fd >= 0) {
-            /* It cannot be let in, but it may be about to wait for a lock of ours. */
+            /* Another user is not let in, but may be about to wait for a lock that is held here. */
             wire_tell(fd, reentry->terms.locks, reentry->terms.count, reentry->terms.servers);
             close(fd);
         } else if (errno != ECONNABORTED) {
@@ -144,9 +158,16 @@ static void welcome_some(struct reentry *reentry)
     set_crowded(reentry, false);
 }
 
-/* Exclusive ones may be used as one likes, shared ones shared, permits as permits. */
+/*
+ * Decides on a request: an exclusive lock may be used exclusive or shared, a shared one shared,
+ * permits as permits.
+ */
 static enum reentry_answer judge(const struct reentry *reentry, const struct wire_request *request)
 {
+    /* A hold that was asked to give its lock back will do so: waiting for it is not in vain. */
+    if (request->verb == WIRE_PROBE && reentry->terms.kind == REENTRY_CALLER &&
+        !reentry->unlockable)
+        return REENTRY_UNKNOWN;
     for (size_t i = 0; i < reentry->terms.count; i++) {
         const struct reentry_lock *held = &reentry->terms.locks[i];
 
@@ -156,11 +177,11 @@ static enum reentry_answer judge(const struct reentry *reentry, const struct wir
             continue;
         if (held->kind == NAMING_READER && request->lock.kind != NAMING_READER)
             return REENTRY_SHARED;
-        if (!request->probe && reentry->terms.closed)
+        if (request->verb == WIRE_PROBE)
+            return REENTRY_ENTERED;
+        if (!reentry->terms.enterable)
             return REENTRY_UNKNOWN;
-        if (!request->probe && reentry->users >= USERS_MAX)
-            return REENTRY_FULL;
-        return REENTRY_ENTERED;
+        return reentry->users < USERS_MAX ? REENTRY_ENTERED : REENTRY_FULL;
     }
     return REENTRY_UNKNOWN;
 }
@@ -178,12 +199,12 @@ static void take_unlock(struct reentry *reentry, struct guest *guest,
 {
     bool same_servers = !*request->addresses ||
                         strcmp(request->addresses, servers_text(reentry->terms.servers)) == 0;
-
     bool held = reentry->unlockable && same_servers;
 
-    guest->unlocks = held && strcmp(reentry->unlockable, request->path) == 0;
-    if (guest->unlocks)
+    if (held && strcmp(reentry->unlockable, request->path) == 0) {
+        guest->state = UNLOCKING;
         return;
+    }
     wire_answer(guest->fd,
                 held && is_held(reentry, request->path) ? REENTRY_TOGETHER : REENTRY_UNKNOWN, "",
                 0);
@@ -191,9 +212,9 @@ static void take_unlock(struct reentry *reentry, struct guest *guest,
 }
 
 /*
- * Finds out who asks.  Returns whether he may: who uses the lock has to be seen from here, to be
- * ended if it is lost, and a hold is the business of its own pid namespace, since in another one
- * the numbers of processes mean others.
+ * Finds out which process asks, and returns whether it may.  A user of the lock has to be visible
+ * from here, so that it can be ended if the lock is lost.  A probe and --unlock find the lock by
+ * the number of a process, which in another pid namespace would mean another process.
  */
 static bool may_ask(struct reentry *reentry, struct guest *guest,
                     const struct wire_request *request)
@@ -202,7 +223,7 @@ static bool may_ask(struct reentry *reentry, struct guest *guest,
 
     close(reentry->spare);
     may = wire_peer(guest->fd, &guest->peer) && guest->peer.pid > 0 &&
-          (!(request->unlock || request->probe) || wire_is_near(guest->fd));
+          (request->verb == WIRE_ENTER || wire_is_near(guest->fd));
     reentry->spare = open_spare();
     return may;
 }
@@ -211,9 +232,8 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
 {
     struct wire_request request = {0};
 
-    if (guest->uses || guest->asked || guest->put_off || guest->unlocks ||
-        !wire_read_request(guest->fd, &request)) {
-        see_off(reentry, guest); /* it has hung up, or talks too much */
+    if (guest->state != SILENT || !wire_read_request(guest->fd, &request)) {
+        see_off(reentry, guest); /* it has hung up, or spoken out of turn */
         return;
     }
     if (!may_ask(reentry, guest, &request)) {
@@ -221,23 +241,21 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
         see_off(reentry, guest);
         return;
     }
-    if (request.unlock) {
+    if (request.verb == WIRE_UNLOCK) {
         take_unlock(reentry, guest, &request);
         return;
     }
-    guest->put_off = reentry->closed;
-    if (guest->put_off)
+    if (reentry->closed) {
+        guest->state = PUT_OFF;
         return;
-    guest->asked = true;
-    /* What a hold has been asked to give back is not waited for in vain. */
-    if (!request.probe || reentry->terms.kind == REENTRY_COMMAND || reentry->unlockable)
-        guest->verdict = judge(reentry, &request);
-    guest->uses = guest->verdict == REENTRY_ENTERED && !request.probe;
-    guest->is_new = guest->uses;
-    reentry->users += guest->uses;
+    }
+    guest->verdict = judge(reentry, &request);
+    guest->state =
+        guest->verdict == REENTRY_ENTERED && request.verb == WIRE_ENTER ? ADMITTED : DENIED;
+    reentry->users += uses_lock(guest);
 }
 
-/* Returns whether somebody may have been let in. */
+/* Returns whether somebody may have connected. */
 static bool take_turn(struct reentry *reentry)
 {
     struct epoll_event events[16];
@@ -257,7 +275,7 @@ static bool take_turn(struct reentry *reentry)
 
 void reentry_serve(struct reentry *reentry)
 {
-    /* Who was let in may have asked already, and the run may end before the next call. */
+    /* One that has just connected may have asked, and the run may end before the next call. */
     if (take_turn(reentry))
         take_turn(reentry);
 }
@@ -270,9 +288,9 @@ bool reentry_crowded(const struct reentry *reentry)
 void reentry_answer(struct reentry *reentry, const char *node, int64_t token)
 {
     for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
-        if (!guest->asked)
+        if (guest->state != GUARDED && guest->state != DENIED)
             continue;
-        guest->asked = false;
+        guest->state = guest->state == GUARDED ? USING : SILENT;
         wire_answer(guest->fd, guest->verdict, node, token);
     }
 }
@@ -290,7 +308,7 @@ void reentry_allow_unlock(struct reentry *reentry, const char *path)
 bool reentry_unlock_wanted(const struct reentry *reentry)
 {
     for (const struct guest *guest = reentry->guests; guest; guest = guest->next)
-        if (guest->unlocks)
+        if (guest->state == UNLOCKING)
             return true;
     return false;
 }
@@ -302,17 +320,18 @@ void reentry_unlocked(struct reentry *reentry, bool possible)
                                                       : REENTRY_UNLOCKED;
 
     for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
-        if (guest->unlocks)
-            wire_answer(guest->fd, answer, "", 0);
-        guest->unlocks = false;
+        if (guest->state != UNLOCKING)
+            continue;
+        guest->state = SILENT;
+        wire_answer(guest->fd, answer, "", 0);
     }
 }
 
 bool reentry_new_user(struct reentry *reentry, struct procid *user)
 {
     for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
-        if (guest->is_new) {
-            guest->is_new = false;
+        if (guest->state == ADMITTED) {
+            guest->state = GUARDED;
             *user = guest->peer;
             return true;
         }
@@ -323,8 +342,8 @@ bool reentry_new_user(struct reentry *reentry, struct procid *user)
 void reentry_refuse(struct reentry *reentry, const struct procid *user)
 {
     for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
-        if (guest->asked && guest->uses && guest->peer.pid == user->pid) {
-            guest->uses = false;
+        if (guest->state == GUARDED && guest->peer.pid == user->pid) {
+            guest->state = DENIED;
             guest->verdict = REENTRY_FULL;
             reentry->users--;
         }

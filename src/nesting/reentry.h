@@ -1,10 +1,11 @@
 /*
- * Re-entry: a zkflock inside the command of another one that holds the same lock does not queue up
- * behind it, which would be waiting for itself, but uses its lock.
+ * Re-entry: a zkflock inside the command of another one that holds the same lock uses that lock. It
+ * does not queue up for it, since it would wait for itself.
  *
- * The outer one listens on a socket in the abstract namespace, whose random name the command finds
- * in ZKFLOCK_HELD, behind those of the locks around it.  The inner one connects and asks; the lock
- * is not given back before it hangs up.  Either side talks to its own user alone (SO_PEERCRED).
+ * The keeper of the outer zkflock listens on a socket in the abstract namespace.  The command finds
+ * the socket's random name in ZKFLOCK_HELD, behind those of the locks around it.  The inner zkflock
+ * connects and asks, and the lock is not released before it hangs up.  Each side talks only to its
+ * own user (SO_PEERCRED).
  */
 #ifndef ZKFLOCK_REENTRY_H
 #define ZKFLOCK_REENTRY_H
@@ -16,76 +17,79 @@
 #include "lock/lockset.h"
 #include "process/procid.h"
 
-/* A lock as one that wants to use it describes it. */
+/* A lock as a zkflock that wants to use it describes it. */
 struct reentry_lock {
     const char *path;
     enum naming_kind kind; /* NAMING_PERMIT: of a semaphore at this path */
     int32_t permits;
 };
 
-/* ---- the outer side ---- */
+/* ---- the outer side, which the keeper calls ---- */
 
 struct reentry;
 
-/* Whom locks are held for: a caller of --hold, or a command, by the guard above it. */
+/* Which process a lock is held for: the caller of --hold, or the guard above a command. */
 enum reentry_holder { REENTRY_CALLER, REENTRY_COMMAND };
 
-/* What is offered, and to whom. */
+/* Which locks are offered, and to which processes. */
 struct reentry_terms {
     const struct reentry_lock *locks;
     size_t count;
     const struct servers *servers;
-    struct procid holder; /* the socket can be found by this one, too: see holds.h */
+    struct procid holder; /* the process that the locks are held for, see holds.h */
     enum reentry_holder kind;
-    bool closed; /* nobody is let in; it is only told of to those who would wait in vain */
+    bool enterable; /* others may use the locks; else they only learn that waiting is in vain */
 };
 
 /*
- * Offers locks, which are held, to whoever asks.  What the terms point to has to live as long.
+ * Offers locks that are held.  What the terms point to has to live as long as the offer.  Returns
  * NULL with errno if there can be no socket.
  */
 struct reentry *reentry_offer(const struct reentry_terms *terms);
 
+/* Returns the socket's name, for ZKFLOCK_HELD. */
 const char *reentry_name(const struct reentry *reentry);
 
-/* Readable when reentry_serve() has something to do. */
+/* Returns a descriptor that is readable when reentry_serve() has something to do. */
 int reentry_fd(const struct reentry *reentry);
 
 /*
- * Lets in or turns away those who ask, without an answer yet: reentry_answer() gives it, which is
- * when they start.
+ * Reads requests and decides on them, without an answer: before reentry_answer() gives it, and a
+ * process that is let in starts, the keeper guards the new users.
  */
 void reentry_serve(struct reentry *reentry);
 
-/* Somebody could not be let in for want of a descriptor: to be served again when there may be one.
- */
-bool reentry_crowded(const struct reentry *reentry);
+/* Fills in a process that was let in since, which the keeper has to guard; false: there is none. */
+bool reentry_new_user(struct reentry *reentry, struct procid *user);
 
-/* node and token are what those who were let in are told. */
+/* Refuses a process of reentry_new_user() that could not be guarded. */
+void reentry_refuse(struct reentry *reentry, const struct procid *user);
+
+/* Answers all requests; tells processes that are let in the node and the token. */
 void reentry_answer(struct reentry *reentry, const char *node, int64_t token);
 
-/*
- * Lets others ask for this lock to be given back, NULL: no longer, as nobody need; whether somebody
- * has; and tells them that it is done, or will be when nobody uses it any more, or that it was not
- * possible.
- */
+/* Lets --unlock ask for the lock of that path back; NULL: for none any more. */
 void reentry_allow_unlock(struct reentry *reentry, const char *path);
+
+/* Returns whether an --unlock waits for its answer. */
 bool reentry_unlock_wanted(const struct reentry *reentry);
+
+/*
+ * Answers --unlock: the lock is released, or will be when it has no users, or, possible being
+ * false, could not be.
+ */
 void reentry_unlocked(struct reentry *reentry, bool possible);
 
 /*
- * Nobody is let in any more: the locks are about to be given back.  Who asks is not answered, and
- * sees the socket close when they are.  Those who want that still get their answer.
+ * Lets nobody in any more: the locks are about to be released.  A zkflock that asks gets no answer,
+ * and the socket closes when the locks are released.  Requests of --unlock are still answered.
  */
 void reentry_close(struct reentry *reentry);
 
-/* Returns a process that was let in and has no answer yet, each once; false: no more. */
-bool reentry_new_user(struct reentry *reentry, struct procid *user);
+/* Returns whether descriptors ran out: call reentry_serve() again when one may be free. */
+bool reentry_crowded(const struct reentry *reentry);
 
-/* That one could not be guarded, and is not let in. */
-void reentry_refuse(struct reentry *reentry, const struct procid *user);
-
-/* How many use the locks now. */
+/* Returns how many processes use the locks now. */
 size_t reentry_users(const struct reentry *reentry);
 
 /* NULL is allowed. */
@@ -94,34 +98,34 @@ void reentry_free(struct reentry *reentry);
 /* ---- the inner side ---- */
 
 enum reentry_answer {
-    REENTRY_UNKNOWN, /* nobody around holds this lock */
-    REENTRY_ENTERED, /* it may be used until the descriptor is closed */
-    REENTRY_SHARED,  /* it is held shared, and wanted for oneself */
-    REENTRY_FULL,    /* as many use it as can */
-    REENTRY_UNLOCKED,
-    REENTRY_IN_USE,   /* given back when those who use it have ended */
-    REENTRY_STUCK,    /* could not be given back */
-    REENTRY_TOGETHER, /* held with another one, and given back by the name of that */
-    REENTRY_SILENT,   /* one around does not answer, and may hold it */
+    REENTRY_UNKNOWN,  /* no zkflock around holds this lock */
+    REENTRY_ENTERED,  /* this process may use it until it closes the descriptor */
+    REENTRY_SHARED,   /* it is held shared, but wanted exclusive */
+    REENTRY_FULL,     /* there are too many users, or this one cannot be guarded */
+    REENTRY_UNLOCKED, /* it is released */
+    REENTRY_IN_USE,   /* it will be released when its users have ended */
+    REENTRY_STUCK,    /* it could not be released */
+    REENTRY_TOGETHER, /* it is held as --with of another lock, whose name releases both */
+    REENTRY_SILENT,   /* a zkflock around does not answer, and may hold it */
 };
 
 struct reentry_entry {
     int fd;
     int64_t token;
     char *node; /* to be freed */
-    bool main;  /* for the user: the lock that the command is told of */
+    bool main;  /* set by the keeper: the lock that the command is told of */
 };
 
 /*
- * The process around this one that the lock is held for, be it that ZKFLOCK_HELD does not tell of
- * it; of a semaphore, all permits.  0: there is none.  *kind: what it is.
+ * Returns the process around this one that the lock is held for, or all permits of a semaphore are,
+ * even if ZKFLOCK_HELD does not name the socket; 0: there is none.  *kind: which kind of process.
  */
 pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *servers,
                        int64_t deadline, enum reentry_holder *kind);
 
 /*
- * Asks those in ZKFLOCK_HELD, until the deadline, or until wake_fd is readable: REENTRY_SILENT
- * then, and to be asked again.
+ * Asks the keepers in ZKFLOCK_HELD for the lock.  Returns REENTRY_SILENT at the deadline, or when
+ * wake_fd is readable; the caller may then ask again.  Fills in *entry with REENTRY_ENTERED.
  */
 enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct servers *servers,
                                 int wake_fd, int64_t deadline, struct reentry_entry *entry);

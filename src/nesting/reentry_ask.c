@@ -1,5 +1,5 @@
 /*
- * The inner side of a re-entry, and of a hold.
+ * The inner side of re-entry: asks the keepers around this process.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static enum reentry_answer ask_one(const char *name, const struct reentry_lock *
 
     if (fd < 0)
         return errno == EAGAIN ? REENTRY_SILENT : REENTRY_UNKNOWN; /* it has ended */
-    if (wire_ask(fd, lock, servers, false))
+    if (wire_ask(fd, WIRE_ENTER, lock, servers))
         answer = wire_read_answer(fd, wake_fd, deadline, &entry->node, &entry->token);
     if (answer == REENTRY_ENTERED)
         entry->fd = fd;
@@ -53,7 +53,7 @@ struct wanted {
     const struct reentry_lock *lock;
     const struct servers *servers;
     int64_t deadline;
-    int32_t left; /* so many more of its holds leave nothing for others */
+    int32_t left; /* how many more holds it takes until all permits are held */
     enum reentry_holder kind;
 };
 
@@ -67,7 +67,7 @@ static bool is_that(int fd, enum reentry_holder kind, bool own, const char *name
 
     if (!own && wire_hears_of(fd, wanted->lock, wanted->servers, wanted->deadline))
         answer = REENTRY_ENTERED;
-    else if (own && wire_ask(fd, wanted->lock, wanted->servers, true))
+    else if (own && wire_ask(fd, WIRE_PROBE, wanted->lock, wanted->servers))
         answer = wire_read_answer(fd, -1, wanted->deadline, &node, &token);
     free(node);
     wanted->left -= answer == REENTRY_ENTERED || answer == REENTRY_SHARED;

@@ -16,9 +16,9 @@
 #include "base/xalloc.h"
 
 /*
- * How many wait to be accepted.  Any user may connect all the time, and everybody else waits behind
- * those that are accepted first: with 4096 an --unlock took more than 20 s on a busy machine, with
- * 64 one second.  Who finds no place waits in connect().
+ * How many connections may wait to be accepted; the others wait in connect().  Any user may connect
+ * all the time, and keeps those behind him waiting: with 4096 an --unlock took more than 20 s on a
+ * busy machine, with 64 one second.
  */
 #define BACKLOG 64
 
@@ -33,7 +33,7 @@ static const char *const answers[] = {
 static socklen_t address_of(const char *name, struct sockaddr_un *address)
 {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    /* The first byte 0 makes it abstract: no file, and nothing left of it. */
+    /* The first byte 0 makes it abstract: there is no file, and nothing is left behind. */
     int len = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, "zkflock-%s", name);
 
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
@@ -65,7 +65,7 @@ bool wire_peer(int fd, struct procid *peer)
     pid_t pid = credentials(fd).pid;
 
     *peer = (struct procid){0};
-    /* Its descriptors are closed before its number is free. */
+    /* Before a number is free again, the descriptors of its process are closed. */
     return (pid == 0 || procid_of(pid, peer)) && !has_hung_up(fd);
 }
 
@@ -110,7 +110,7 @@ int wire_accept(int listener, bool *own)
     return fd;
 }
 
-/* Waits for its turn in the queue, where one that only tried now and then would never have one. */
+/* Waits in connect(): one that only tried now and then might never find room in the queue. */
 static int connect_until(int fd, const struct sockaddr_un *address, socklen_t len, int64_t deadline)
 {
     int status;
@@ -166,12 +166,13 @@ static bool receive_text(int fd, char text[WIRE_SIZE])
     return true;
 }
 
-bool wire_ask(int fd, const struct reentry_lock *lock, const struct servers *servers, bool probe)
+bool wire_ask(int fd, enum wire_verb verb, const struct reentry_lock *lock,
+              const struct servers *servers)
 {
     char *addresses = servers_export_addresses(servers);
     char *text =
-        xasprintf("%s %d %" PRId32 "\n%s%s\n%s", probe ? "probe" : "enter", (int)lock->kind,
-                  lock->permits, servers_chroot(servers), lock->path, addresses);
+        xasprintf("%s %d %" PRId32 "\n%s%s\n%s", verb == WIRE_PROBE ? "probe" : "enter",
+                  (int)lock->kind, lock->permits, servers_chroot(servers), lock->path, addresses);
     bool sent = send_text(fd, text);
 
     free(addresses);
@@ -245,14 +246,17 @@ bool wire_read_request(int fd, struct wire_request *request)
     head = strsep(&rest, "\n");
     request->path = strsep(&rest, "\n");
     request->addresses = rest;
-    request->unlock = rest && strcmp(head, "unlock") == 0;
-    if (request->unlock)
-        return true;
-    /* What does not fit a number is none that is known.  NOLINTNEXTLINE(cert-err34-c) */
-    if (!rest || sscanf(head, "%5s %d %" SCNd32, verb, &kind, &request->lock.permits) != 3)
+    if (!rest)
         return false;
-    request->probe = strcmp(verb, "probe") == 0;
-    if (!request->probe && strcmp(verb, "enter") != 0)
+    if (strcmp(head, "unlock") == 0) {
+        request->verb = WIRE_UNLOCK;
+        return true;
+    }
+    /* A number out of range is no kind that is known.  NOLINTNEXTLINE(cert-err34-c) */
+    if (sscanf(head, "%5s %d %" SCNd32, verb, &kind, &request->lock.permits) != 3)
+        return false;
+    request->verb = strcmp(verb, "probe") == 0 ? WIRE_PROBE : WIRE_ENTER;
+    if (request->verb == WIRE_ENTER && strcmp(verb, "enter") != 0)
         return false;
     request->lock.kind = (enum naming_kind)kind;
     return true;

@@ -10,23 +10,23 @@
 #include "nesting/holds.h"
 #include "nesting/reentry_wire.h"
 
-/* How long to wait for keepers that others keep busy. */
+/* How long to wait for keepers that are busy with others. */
 #define CONNECT_PATIENCE (10 * CLOCK_S)
 
-/* For a keeper to give the lock back takes a few seconds at the most; one may be stopped. */
+/* How long to wait for the answer: a keeper releases the lock within seconds, unless stopped. */
 #define ANSWER_PATIENCE (20 * CLOCK_S)
 
 struct wanted {
     const char *path;
     const char *servers;
     enum reentry_answer answer;
-    bool together; /* a hold has it with another one */
-    char *name;    /* of the keeper's socket that was asked last */
+    bool together; /* a hold has the lock as --with of another one */
+    char *name;    /* the socket of the keeper that was asked last */
 };
 
 /*
- * Whether this keeper holds it, or may.  It answers when it has given the lock back; one that is
- * killed hangs up.
+ * Asks a keeper to release the lock.  Returns whether it holds the lock, or may.  It answers when
+ * the lock is released; a keeper that is killed hangs up.
  */
 static bool ask(int fd, enum reentry_holder kind, bool own, const char *name, void *context)
 {
@@ -35,7 +35,7 @@ static bool ask(int fd, enum reentry_holder kind, bool own, const char *name, vo
     int64_t token;
 
     if (!own || kind != REENTRY_CALLER || !wire_ask_unlock(fd, wanted->path, wanted->servers))
-        return false; /* it has just ended */
+        return false; /* no hold of this user's, or it has just ended */
     wanted->answer = wire_read_answer(fd, -1, clock_now() + ANSWER_PATIENCE, &node, &token);
     free(node);
     wanted->together = wanted->together || wanted->answer == REENTRY_TOGETHER;
@@ -46,7 +46,7 @@ static bool ask(int fd, enum reentry_holder kind, bool own, const char *name, vo
 
 static int give_back(const struct options *options, struct wanted *wanted)
 {
-    /* What others than -z say of servers need not be what it was when the lock was taken. */
+    /* Only -z counts: other settings may have changed since the lock was acquired. */
     const struct setting *servers = options_typed(options, 'z');
     const char *whom = options->hold_for ? "that process" : "this script";
 
@@ -78,10 +78,10 @@ static int give_back(const struct options *options, struct wanted *wanted)
 
 int unlock(const struct options *options)
 {
-    struct wanted wanted = {.path = options->lock};
+    struct wanted wanted = {.path = options->lock, .answer = REENTRY_UNKNOWN};
     int status = give_back(options, &wanted);
 
-    /* What could not be given back is not held for the script any more either. */
+    /* Even if the lock could not be released, it is no longer held for the script. */
     if (options->hold_export && (status == 0 || wanted.answer == REENTRY_STUCK) &&
         !environment_take_back(options->lock, wanted.name))
         status = EXITCODE_OSERR;

@@ -1,5 +1,5 @@
 /*
- * --unlock: asks the keeper that --hold has left in the background to give its lock back.
+ * --unlock: asks the keeper that --hold left in the background to release its lock.
  */
 #ifndef ZKFLOCK_UNLOCK_H
 #define ZKFLOCK_UNLOCK_H
@@ -7,9 +7,9 @@
 #include "config/options.h"
 
 /*
- * Gives back the lock of the options, the one taken last, which is held for the process that --for
- * names, or for the nearest process around this one that it is held for; where -z is given, in that
- * ensemble.  Returns the status to exit with, after a message unless it is 0.
+ * Gives back the lock of the options, of several holds the latest, that is held for the process of
+ * --for, or else for the nearest process around this one that it is held for.  With -z, only a hold
+ * with the same -z text counts.  Returns the status to exit with, after a message unless it is 0.
  */
 int unlock(const struct options *options);
 

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 
-/* 0 if the file can be executed, else errno. */
+/* Returns 0 if the file can be executed, else errno. */
 static int executable(const char *file)
 {
     struct stat st;
@@ -25,7 +25,7 @@ static int executable(const char *file)
 enum exitcode command_exec_failure(int error)
 {
     if (error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM)
-        return EXITCODE_OSERR; /* the system's, not the command's */
+        return EXITCODE_OSERR; /* the fault is the system's, not the command's */
     return error == ENOENT || error == ENOTDIR ? EXITCODE_NOTFOUND : EXITCODE_NOEXEC;
 }
 
@@ -51,7 +51,7 @@ enum exitcode command_find(struct command *command)
         command->file = xstrdup(name);
         return trouble ? complain(command, name, trouble) : 0;
     }
-    /* Without PATH, what execvp(3) falls back to. */
+    /* Without PATH, the same as execvp(3) uses. */
     for (const char *dir = path ? path : "/bin:/usr/bin"; dir;) {
         size_t len = strcspn(dir, ":");
         char *file = len ? xasprintf("%.*s/%s", (int)len, dir, name) : xasprintf("./%s", name);
@@ -74,7 +74,7 @@ static int execute(const struct command *command, pid_t parent)
 {
     const struct command_inheritance *inherited = &command->inherited;
 
-    /* Fails if the caller's process group has died; then so will this process. */
+    /* Fails if the caller's process group has ended; then the guard will end this process, too. */
     if (inherited->process_group || inherited->leads_group)
         setpgid(0, inherited->leads_group ? 0 : inherited->process_group);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)

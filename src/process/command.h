@@ -1,5 +1,5 @@
 /*
- * The command: found before the lock is taken, started when it is held.
+ * The command: zkflock finds it before it acquires the lock, and starts it when the lock is held.
  */
 #ifndef ZKFLOCK_COMMAND_H
 #define ZKFLOCK_COMMAND_H
@@ -10,35 +10,36 @@
 
 #include "base/exitcode.h"
 
-/* What of the caller's state zkflock changes for itself and the command gets back. */
+/* The parts of the caller's state that zkflock changes for itself and restores for the command. */
 struct command_inheritance {
     sigset_t mask;
-    bool ignores_child;  /* SIGCHLD was ignored */
-    pid_t process_group; /* 0: it comes from another pid namespace and has no number in this one */
-    bool leads_group;    /* instead, it is to lead one of its own */
+    bool ignores_child;  /* the caller ignored SIGCHLD */
+    pid_t process_group; /* 0: it is of another pid namespace, and has no number in this one */
+    bool leads_group;    /* the command gets a group of its own instead */
 };
 
 struct command {
-    const struct hold *hold; /* what the lock is held for, and nothing is executed; NULL */
-    const char *role;        /* what messages call it */
+    const struct hold *hold; /* --hold: nothing is executed; else NULL */
+    const char *role;        /* what messages call it: "command", "hook" */
     char *const *argv;
-    char *file; /* what is executed */
+    char *file; /* the file to execute; to be freed */
     struct command_inheritance inherited;
 };
 
 /*
- * Finds argv[0] as execvp(3) would.  Returns 0 and command->file, to be freed, or
- * EXITCODE_NOTFOUND or EXITCODE_NOEXEC after a message.
+ * Finds argv[0] as execvp(3) would, and fills in command->file.  Returns 0; EXITCODE_NOTFOUND,
+ * EXITCODE_NOEXEC or EXITCODE_OSERR after a message.
  */
 enum exitcode command_find(struct command *command);
 
-/* The status to exit with for a command that could not be executed for this errno. */
+/* Returns the status to exit with when a command cannot be executed because of this errno. */
 enum exitcode command_exec_failure(int error);
 
 /*
- * In a fresh child of a process with one thread: takes the caller's state on and executes the
- * command, which is killed when its parent dies.  parent is the parent's pid.  If it cannot be
- * executed, writes errno, an int, to failure, which closes on exec, and ends the process.
+ * To be called in a fresh child of a process with one thread: restores the caller's state and
+ * executes the command, which is killed when its parent dies.  parent is the parent's pid.  failure
+ * is a pipe that closes on exec; if the command cannot be executed, writes errno, an int, to it,
+ * and ends the process.
  */
 _Noreturn void command_become(const struct command *command, pid_t parent, int failure);
 

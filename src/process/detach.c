@@ -40,9 +40,9 @@ void detach_descriptors(int *kept, size_t count)
 }
 
 /*
- * Whether somebody may wait for the end of stderr before he goes on, as a shell with $(... 2>&1)
- * does: who reads from a pipe, or has the other end of a pair of sockets, which has no name.  A
- * socket that has one, as systemd's journal, is nobody's who waits.
+ * Returns whether somebody may wait for the end of stderr, as a shell with $(... 2>&1) does: stderr
+ * is a pipe or one of a pair of sockets, which have no name.  Nobody waits for the end of a socket
+ * that has a name, as that of systemd's journal.
  */
 static bool stderr_may_be_awaited(void)
 {

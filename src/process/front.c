@@ -10,29 +10,27 @@
 
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "process/helper.h"
 #include "process/process.h"
 
-/*
- * From the keeper: GUARD's number is a pid, STOP's a signal, END's and RELEASE's a status.  SIGNAL
- * is to it, as is the answer to FORSAKE.
- */
+/* SIGNAL goes to the keeper, as does the answer to FORSAKE; all others go to the front. */
 enum message_type {
-    MESSAGE_SIGNAL,
-    MESSAGE_GUARD,
-    MESSAGE_STOP,
+    MESSAGE_SIGNAL, /* number: the signal; flag: the caller's process group has got it */
+    MESSAGE_GUARD,  /* number: the guard's pid */
+    MESSAGE_STOP,   /* number: the signal; flag: the keeper stops too */
     MESSAGE_FORGET,
-    MESSAGE_FORSAKE,
-    MESSAGE_END,
-    MESSAGE_RELEASE,
+    MESSAGE_FORSAKE, /* answered by the same */
+    MESSAGE_END,     /* number: the status to end with when the keeper has ended */
+    MESSAGE_RELEASE, /* number: the status to end with now */
 };
 
-/* A front that is stopped does not answer. */
+/* How long to wait for the answer; a front that is stopped gives none. */
 enum { FORSAKE_PATIENCE_MS = 1000 };
 
 struct message {
     int32_t type;
     int32_t number;
-    int32_t flag; /* SIGNAL: the group has it; STOP: the keeper too */
+    int32_t flag;
 };
 
 static void say(int link, enum message_type type, int number, bool flag)
@@ -40,7 +38,7 @@ static void say(int link, enum message_type type, int number, bool flag)
     const struct message message = {.type = (int32_t)type, .number = number, .flag = flag};
     ssize_t sent = send(link, &message, sizeof(message), MSG_NOSIGNAL);
 
-    (void)sent; /* that the other side is dead is found out by reading */
+    (void)sent; /* reading tells when the other side is dead */
 }
 
 /* ---- the front's process ---- */
@@ -61,19 +59,20 @@ static _Noreturn void end(struct front_process *process, int status)
     witness_end(&process->witness);
     if (status && process->last_words)
         process->last_words(status);
-    /* As a command that Ctrl-C ends: of one that exits a shell thinks that it has dealt with it. */
+    /* A shell gives up after Ctrl-C only if SIGINT has killed its command; an exit status would
+       tell it that the command took care of Ctrl-C. */
     if (process->interrupted && status == EXITCODE_SIGNAL + SIGINT)
         signals_die_of(SIGINT);
     _exit(status);
 }
 
-/* The link has closed: the keeper has ended, one way or the other. */
+/* Ends the front when the link has closed: the keeper has ended by itself, or was killed. */
 static _Noreturn void finish(struct front_process *process)
 {
     waitpid(process->keeper, NULL, 0);
     if (process->status >= 0)
         end(process, process->status);
-    /* It was killed.  The guard, this process's child now, ends the command. */
+    /* It was killed.  The guard, now a child of the front, ends the command. */
     if (process->guard > 0)
         waitpid(process->guard, NULL, 0);
     log_error("the keeper process was killed, so the command was ended");
@@ -85,8 +84,8 @@ static void hear_keeper(struct front_process *process)
     struct message message;
     ssize_t len;
 
-    /* A keeper that ends without having read all it was told resets the link; its own words, the
-       status among them, come after that error. */
+    /* A keeper that ends with unread messages resets the link; what the keeper sent, the status
+       among it, comes after that error. */
     do {
         len = recv(process->link, &message, sizeof(message), 0);
     } while (len < 0 && errno == ECONNRESET);
@@ -106,7 +105,7 @@ static void hear_keeper(struct front_process *process)
         prctl(PR_SET_CHILD_SUBREAPER, 0);
         say(process->link, MESSAGE_FORSAKE, 0, false);
     } else if (message.type == MESSAGE_STOP) {
-        /* The keeper stops itself, so that it gets no lock in between. */
+        /* First wait for the keeper to stop itself: it must not get the lock in between. */
         if (message.flag)
             waitpid(process->keeper, NULL, WUNTRACED);
         signals_stop_self(message.number);
@@ -115,8 +114,8 @@ static void hear_keeper(struct front_process *process)
 }
 
 /*
- * What a terminal sends, it sends to all of the group.  But when it goes away, only the leader of
- * the session is told.
+ * Passes a signal on to the keeper.  A terminal sends its signals to the whole group, except when
+ * it goes away: then only the leader of the session gets HUP and CONT.
  */
 static void hear_signal(struct front_process *process, const struct signals_received *signal)
 {
@@ -146,7 +145,7 @@ static _Noreturn void serve(struct front_process *process)
 
 /* ---- for the keeper ---- */
 
-/* Asked of the kernel: /dev/tty may be missing, in a container or a chroot. */
+/* Asks the kernel, since /dev/tty may be missing in a container or a chroot. */
 static bool has_terminal(void)
 {
     struct process self;
@@ -154,72 +153,67 @@ static bool has_terminal(void)
     return process_read(getpid(), &self) && self.terminal != 0;
 }
 
-/* Returns in the child, or -1 with errno. */
+/* Returns 0, in the child alone; -1 with errno. */
 static int split(struct front *front, const struct command_inheritance *inherited, bool detached,
                  front_last_words *last_words)
 {
     struct front_process process = {
         .signal_fd = front->signal_fd, .status = -1, .last_words = last_words};
-    int ends[2];
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
-        return -1;
-    /* Before the fork: orphans of a keeper that dies must find their new parent. */
+    /* Before the fork, so that the front adopts the orphans of a keeper that dies at once. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    process.link = ends[0];
-    process.keeper = fork();
+    process.keeper = helper_fork(&process.link, SOCK_NONBLOCK);
     if (process.keeper < 0)
         return -1;
     if (process.keeper > 0) {
-        close(ends[1]);
         if (!detached)
             witness_start(&process.witness);
         serve(&process);
     }
-    close(ends[0]);
-    /* Were the front killed while both are stopped, nobody else would continue this process. */
+    /* If the front is killed while both are stopped, nobody else would continue the keeper. */
     prctl(PR_SET_PDEATHSIG, SIGCONT);
     if (detached)
         setsid();
-    else if (inherited->process_group) /* as for the guard, which is to find it */
+    else if (inherited->process_group) /* else the guard has to inherit that group */
         setpgid(0, 0);
-    front->link = ends[1];
-    front->separate = true;
+    front->link = process.link;
+    front->state = FRONT_PRESENT;
     return 0;
 }
 
 int front_start(struct front *front, struct command_inheritance *inherited, bool detached,
                 front_last_words *last_words)
 {
-    *front = (struct front){.link = -1};
+    *front = (struct front){.state = FRONT_ABSENT, .link = -1};
     inherited->process_group = getpgrp();
     front->signal_fd = signals_block(&inherited->mask, &inherited->ignores_child);
     if (front->signal_fd < 0 ||
         ((detached || has_terminal()) && split(front, inherited, detached, last_words) < 0))
         return -1;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    if (!front->separate)
+    if (front->state == FRONT_ABSENT)
         witness_start(&front->witness);
     return 0;
 }
 
-int front_link_fd(const struct front *front)
+int front_caller_fd(const struct front *front)
 {
-    return front->link;
+    return front->state == FRONT_ABSENT ? front->signal_fd : front->link;
 }
 
-int front_signal_fd(const struct front *front)
+static void hang_up(struct front *front, enum front_state state)
 {
-    return front->signal_fd;
+    close(front->link);
+    front->link = -1;
+    front->state = state;
 }
 
-/* Behind a front, of the keeper's own signals only SIGCHLD counts. */
 static enum front_news next_own_signal(const struct front *front, struct signals_received *signal)
 {
     while (signals_next(front->signal_fd, signal)) {
         if (signal->number == SIGCHLD)
             return FRONT_CHILD;
-        if (!front->separate)
+        if (front->state == FRONT_ABSENT)
             return FRONT_SIGNAL;
     }
     return FRONT_NOTHING;
@@ -230,7 +224,7 @@ enum front_news front_next(struct front *front, struct signals_received *signal)
     struct message message;
     ssize_t len;
 
-    if (front->link < 0)
+    if (front->state != FRONT_PRESENT)
         return next_own_signal(front, signal);
     len = recv(front->link, &message, sizeof(message), 0);
     if (len == sizeof(message)) {
@@ -240,36 +234,36 @@ enum front_news front_next(struct front *front, struct signals_received *signal)
     }
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return next_own_signal(front, signal);
-    close(front->link);
-    front->link = -1;
+    hang_up(front, FRONT_KILLED);
     return FRONT_DIED;
 }
 
 bool front_group_has(struct front *front, const struct signals_received *signal)
 {
-    return signal->to_group || (!front->separate && witness_has_got(&front->witness, signal));
+    return signal->to_group ||
+           (front->state == FRONT_ABSENT && witness_has_got(&front->witness, signal));
 }
 
 void front_before_command(const struct front *front)
 {
-    if (front->separate)
-        say(front->link, MESSAGE_FORGET, 0, false);
-    else
+    if (front->state == FRONT_ABSENT)
         witness_forget(&front->witness);
+    else
+        say(front->link, MESSAGE_FORGET, 0, false);
 }
 
 void front_introduce(const struct front *front, pid_t guard)
 {
-    if (front->link >= 0)
+    if (front->state == FRONT_PRESENT)
         say(front->link, MESSAGE_GUARD, guard, false);
 }
 
 void front_stop(const struct front *front, int number, bool keeper_too)
 {
-    if (front->separate) {
+    if (front->state != FRONT_ABSENT) {
         say(front->link, MESSAGE_STOP, number, keeper_too);
         if (keeper_too)
-            raise(SIGSTOP); /* the front continues this process */
+            raise(SIGSTOP); /* the front continues the keeper */
     } else if (keeper_too) {
         signals_stop_self(number);
     }
@@ -278,15 +272,16 @@ void front_stop(const struct front *front, int number, bool keeper_too)
 void front_forsake(const struct front *front)
 {
     struct pollfd link = {.fd = front->link, .events = POLLIN};
-    struct message answer = {.type = MESSAGE_SIGNAL};
+    struct message answer;
 
     prctl(PR_SET_CHILD_SUBREAPER, 0);
-    if (front->link < 0)
+    if (front->state != FRONT_PRESENT)
         return;
     say(front->link, MESSAGE_FORSAKE, 0, false);
-    while (answer.type != MESSAGE_FORSAKE && poll(&link, 1, FORSAKE_PATIENCE_MS) == 1)
-        if (recv(front->link, &answer, sizeof(answer), 0) != sizeof(answer))
-            return;
+    while (poll(&link, 1, FORSAKE_PATIENCE_MS) == 1 &&
+           recv(front->link, &answer, sizeof(answer), 0) == sizeof(answer) &&
+           answer.type != MESSAGE_FORSAKE)
+        continue;
 }
 
 void front_release(struct front *front, int status)
@@ -295,10 +290,8 @@ void front_release(struct front *front, int status)
     bool child = false;
 
     say(front->link, MESSAGE_RELEASE, status, false);
-    close(front->link);
-    front->link = -1;
-    front->separate = false;
-    /* What came to this process so far was for the front; but the children are its own. */
+    hang_up(front, FRONT_ABSENT);
+    /* Signals so far were the front's business, except that children have ended. */
     while (signals_next(front->signal_fd, &unheard))
         child = child || unheard.number == SIGCHLD;
     if (child)
@@ -308,6 +301,6 @@ void front_release(struct front *front, int status)
 void front_end(struct front *front, int status)
 {
     witness_end(&front->witness);
-    if (front->link >= 0)
+    if (front->state == FRONT_PRESENT)
         say(front->link, MESSAGE_END, status, false);
 }

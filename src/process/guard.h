@@ -1,24 +1,28 @@
 /*
- * The guard: the second process, which starts the command and sees to it that nothing of it
- * outlives the lease.  This header is the keeper's side and what the two say to each other.
+ * The guard: a process that starts the command and ends it, with all its descendants, before the
+ * lease ends.  This header is the keeper's side: the keeper calls all of these functions, and the
+ * guard, in guard_process.c, obeys and reports.
  *
- *     guard_start()       before the first thread, so that it has clean descriptors and one thread
- *     guard_share()       before it: the guard keeps this descriptor open, too, until it ends
- *     guard_go()          when the lock is held
- *     guard_extend()      after every proof of life; answered by EXTENDED
- *     guard_next()        when guard_fd() is readable: what the guard has to say
- *     guard_ask()         somebody wants the lock: a signal asks for an end, and nothing follows
- *     guard_keep()        another uses the lock, and may when the command has ended: guard it too
- *     guard_unused()      nobody uses the lock any more; what the command left behind may live on
- *     guard_release()     the caller that the lock was held for does without it; GUARD_EXITED
- *                         follows
- *     guard_kill()        the lock is lost: end the command; GUARD_EMPTY follows
- *     guard_dismiss()     the lock is given back: the guard leaves, and kills nothing
+ *     guard_start()       before the keeper's first thread: the guard then has one thread, and no
+ *                         descriptor of the client library
+ *     guard_share()       before guard_go(): the guard keeps a descriptor open until it ends
+ *     guard_go()          when the lock is held; STARTED, NOT_STARTED or REFUSED follows
+ *     guard_extend()      after every proof of life; EXTENDED follows
+ *     guard_signal()      when a signal for the command came from the caller's side
+ *     guard_ask()         when somebody wants the lock: sends the command a signal, no more
+ *     guard_keep()        before a zkflock inside may use the lock: the guard ends that one, too,
+ *                         when the lock is lost, even after the command's end
+ *     guard_unused()      before the lock is released: nobody uses it any more, and what the
+ *                         command left behind may live on
+ *     guard_release()     when the caller gives back a lock that --hold took; EXITED follows
+ *     guard_kill()        when the lock is lost: ends the command; EMPTY follows
+ *     guard_dismiss()     last, when the lock is released: the guard leaves, and kills nothing
+ *     guard_next()        when the link is readable: takes a report
  *
- * The guard acts on its own: when the lease ends without an extension, when the command's time is
- * up, and when the keeper dies (the link closes), it ends the command and all its descendants; a
- * dead keeper's place in the queue it then gives back.  When the guard dies, its descendants become
- * the keeper's; a guard that is stopped shows in missing answers.
+ * The guard also acts on its own.  It ends the command and all its descendants when the lease ends
+ * without an extension, when the command's time is up, and when the keeper dies, which closes the
+ * link; then it gives the dead keeper's place in the queue back.  When the guard dies, its
+ * descendants become the keeper's.  A guard that is stopped shows in missing answers.
  */
 #ifndef ZKFLOCK_GUARD_H
 #define ZKFLOCK_GUARD_H
@@ -33,49 +37,50 @@
 #include "process/legacy.h"
 #include "process/procid.h"
 
-/* What the guard is told when it is forked.  All of it has to live as long as the keeper. */
+/* All that the guard knows from the fork on; it has to live as long as the keeper. */
 struct guard_mandate {
     const struct command *command;
     const char *lock_path;
     struct servers *servers; /* not resolved yet */
     struct legacy *legacy;
-    int signal; /* the first one, when the lock is lost */
+    int signal; /* sent first when the lock is lost */
     enum lease_on_lost on_lost;
-    pid_t caller;    /* the lock is held for that process, and there is no command; 0 */
+    pid_t caller;    /* --hold: the process that the lock is held for; 0: there is a command */
     int caller_fd;   /* a pidfd of it; -1 */
-    bool whole_tree; /* it has ended when nothing that the command started is left */
+    bool whole_tree; /* --tree: the command has ended when all its descendants have */
 };
 
-/* From the keeper. */
+/* Orders, from the keeper. */
 enum guard_order {
     GUARD_SHARE, /* with a descriptor */
     GUARD_GO,
     GUARD_EXTEND,
     GUARD_SIGNAL,
-    GUARD_SIGNAL_OUTSIDE, /* the same, unless the command is in the caller's process group */
+    GUARD_SIGNAL_OUTSIDE, /* only to a command outside of the caller's process group */
     GUARD_ASK,
-    GUARD_KEEP, /* number, started: who was let in */
+    GUARD_KEEP, /* number, started: the process that uses the lock */
     GUARD_UNUSED,
     GUARD_RELEASE,
-    GUARD_KILL, /* number: not 0 if also where --on-lost would not */
+    GUARD_KILL, /* number: not 0: whatever --on-lost says */
     GUARD_DISMISS,
 };
 
-/* From the guard. */
+/* Reports, from the guard. */
 enum guard_report {
-    GUARD_FORKED,      /* number: the command's pid; nothing is executed before this is told */
-    GUARD_STARTED,     /* the command is executed, and in the caller's process group */
+    GUARD_FORKED,  /* number: the command's pid; reported before it is executed */
+    GUARD_STARTED, /* the command was executed in the caller's group; --hold: the caller is watched
+                    */
     GUARD_NOT_STARTED, /* number: errno */
     GUARD_STOPPED,     /* number: the signal that stopped the command */
     GUARD_EXITED,      /* number: the command's wait status; its descendants may live */
-    GUARD_EXTENDED,    /* lease_end: the end that the guard keeps now */
-    GUARD_LEASE_OVER,  /* the lease ended without an extension; what --on-lost says is done */
-    GUARD_LIMIT_OVER,  /* the command's time is up, and it is being ended; GUARD_EMPTY follows */
-    GUARD_REFUSED,     /* GO came when the lease was as good as over, or, number not 0, after
-                          late_at: nothing was started */
-    GUARD_CHILDLESS,   /* where the whole tree counts: nothing that the command started is left */
-    GUARD_SIGNALLED,   /* what is to end has got the first signal; GUARD_EMPTY follows */
-    GUARD_EMPTY,       /* after an end: nothing is left, since when; number: KILL had to be used */
+    GUARD_EXTENDED,    /* lease_end: the end of the lease that the guard keeps to now */
+    GUARD_LEASE_OVER,  /* the lease ends without an extension; the guard does as --on-lost says */
+    GUARD_LIMIT_OVER,  /* the command's time is up, and the guard ends it; EMPTY follows */
+    GUARD_REFUSED,     /* nothing was started: GO came when the lease had too little time left or,
+                          number not 0, after late_at */
+    GUARD_CHILDLESS,   /* --tree: nothing that the command started is left */
+    GUARD_SIGNALLED,   /* the first signal was sent to the tree; EMPTY follows */
+    GUARD_EMPTY,       /* nothing is left of what was to end; number: not 0: it took KILL */
 };
 
 /* Room for a znode's path and its end. */
@@ -85,13 +90,13 @@ struct guard_message {
     int32_t type;
     int32_t number;
     int64_t lease_end;           /* GO, EXTEND, and all reports: see clock.h */
-    int64_t when;                /* all reports: when it was told; see clock.h */
+    int64_t when;                /* all reports: when it was sent; see clock.h */
     struct lease lease;          /* GO */
-    int64_t late_at;             /* GO: when the command is ended if it still runs; see clock.h */
-    int64_t max_runtime;         /* GO: for how long it may run, ns; CLOCK_NEVER */
+    int64_t late_at;             /* GO: the end of --deadline; see clock.h */
+    int64_t max_runtime;         /* GO: how long the command may run, ns; CLOCK_NEVER */
     int64_t token;               /* GO */
     uint64_t started;            /* KEEP */
-    char held[AROUND_NAME_SIZE]; /* GO: to be added to ZKFLOCK_HELD, or empty */
+    char held[AROUND_NAME_SIZE]; /* GO: the name to add to ZKFLOCK_HELD, or empty */
     char node[GUARD_NODE_SIZE];  /* GO; other messages end before it */
 };
 
@@ -104,24 +109,24 @@ struct guard {
 int guard_start(struct guard *guard, const struct guard_mandate *mandate);
 
 /*
- * Orders.  A guard that is dead is not an error here: its end is told by SIGCHLD.  With GO come
- * lease_end, lease, late_at, max_runtime and token of terms; the rest of terms is filled in.
+ * Orders.  None fails when the guard is dead: SIGCHLD tells of that.  Of terms, guard_go() takes
+ * lease_end, lease, late_at, max_runtime and token.
  */
 void guard_go(const struct guard *guard, const struct guard_message *terms, const char *node,
               const char *held);
 void guard_share(const struct guard *guard, int fd);
 void guard_extend(const struct guard *guard, int64_t lease_end);
-/* group_has_it: the caller's process group has got it already, from the terminal. */
+/* group_has_it: all of the caller's process group has got the signal already. */
 void guard_signal(const struct guard *guard, int signal, bool group_has_it);
 void guard_ask(const struct guard *guard, int signal);
 void guard_keep(const struct guard *guard, const struct procid *user);
 void guard_unused(const struct guard *guard);
 void guard_release(const struct guard *guard);
-/* whatever --on-lost says: nobody is left who wants the command to go on */
+/* whatever: ends the command even where --on-lost says that it goes on. */
 void guard_kill(const struct guard *guard, bool whatever);
 void guard_dismiss(const struct guard *guard);
 
-/* Takes the next report without waiting; returns whether there was one. */
+/* Takes the next report, without waiting; returns whether there was one. */
 bool guard_next(const struct guard *guard, struct guard_message *report);
 
 #endif

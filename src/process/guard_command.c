@@ -1,5 +1,5 @@
 /*
- * The guard starts the command and hears of its end, or of the end of the caller in its place.
+ * The guard starts the command and notices its end; or, with --hold, the caller's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ static int add_to_held(const char *name)
     return failed;
 }
 
-/* Returns 0, or errno: a command must not take another lock's token for its own. */
+/* Returns 0 or errno.  A failure counts: the command must not use the token of another lock. */
 static int export_lock(const struct guard_state *guard, const struct guard_message *go)
 {
     char token[24];
@@ -37,7 +37,7 @@ static int export_lock(const struct guard_state *guard, const struct guard_messa
     return 0;
 }
 
-/* The other end closes, or with it the guard. */
+/* Returns when the guard closes the other end, or dies. */
 static void await_close(int pipe_end)
 {
     char nothing;
@@ -47,16 +47,20 @@ static void await_close(int pipe_end)
 }
 
 /*
- * The command's parent is neither in its process group nor in another one of its session.  In its
- * group it would get what is sent to all of that.  And where the caller's group is orphaned, as
- * cron's and CI's are, a parent in another group of the session would be what connects it to the
- * session: at the command's end the kernel would take it for orphaned just now, and if any process
- * of it is stopped, send HUP to all of them, the caller included (kill_orphaned_pgrp() in Linux).
- * So the guard forks inside the caller's group, and leaves for a session of its own before the
- * command may begin, which it hears from leaving.
+ * Forks the command.  Returns 0 or errno.
  *
- * The pipe failure closes on exec, so that what comes out of it is the failure to execute and
- * nothing the command did.  Nobody waits for it: executing may take as long as a file server likes.
+ * The guard must not stay in the command's process group, where it would get every signal that is
+ * sent to the group.  Nor may it be in another group of the command's session.  The caller's group
+ * may be orphaned, as those of cron and CI are; with a parent in another group of the session it
+ * would not count as orphaned until the command ends.  Then the kernel would send HUP to the whole
+ * group, the caller included, if a process of it is stopped (kill_orphaned_pgrp() in Linux).
+ *
+ * So the guard joins the caller's group, forks the command there, and leaves for a session of its
+ * own.  The command waits until the pipe leaving closes, and only then begins.
+ *
+ * The pipe failure closes on exec: what it yields is why the command could not be executed, and
+ * never something that the command wrote.  The guard does not wait for that: a slow file server may
+ * delay the execution for any time.
  */
 static int spawn(struct guard_state *guard)
 {
@@ -124,7 +128,7 @@ void guard_start_command(struct guard_state *guard, const struct guard_message *
     guard->lease_end = go->lease_end;
     guard->lease = go->lease;
     guard->limit_at = clock_earlier(clock_add(clock_now(), go->max_runtime), go->late_at);
-    /* The keeper may have been stopped between its proof and this message, or this process. */
+    /* The keeper may have been stopped between its proof and this order, or the guard since. */
     if (clock_now() >= clock_earlier(guard_first_signal_time(guard), go->late_at)) {
         guard->state = ENDED;
         guard_tell(guard, GUARD_REFUSED, clock_now() < guard_first_signal_time(guard));
@@ -144,27 +148,22 @@ void guard_start_command(struct guard_state *guard, const struct guard_message *
         not_started(guard, error);
 }
 
-static void command_over(struct guard_state *guard, int status)
+/* Returns whether the keeper is to be told: the status of a command that was ended is not used. */
+static bool command_over(struct guard_state *guard, int status)
 {
     bool lingers = (guard->used || guard->mandate->whole_tree) && guard->state == RUNNING;
 
     if (guard->state != RUNNING && guard->state != LOST)
-        return;
+        return false;
     guard->state = lingers ? LINGERING : EXITED;
     if (!lingers)
         guard_set_timer(guard, CLOCK_NEVER);
     guard->exit_status = status;
-    guard->exit_untold = true;
+    return true;
 }
 
-static void tell_exit(struct guard_state *guard)
-{
-    if (guard->exit_untold)
-        guard_tell(guard, GUARD_EXITED, guard->exit_status);
-    guard->exit_untold = false;
-}
-
-static void command_changed(struct guard_state *guard, int status)
+/* Returns whether the command has ended, and the keeper is to be told. */
+static bool command_changed(struct guard_state *guard, int status)
 {
     if (WIFSTOPPED(status)) {
         guard_tell(guard, GUARD_STOPPED, guard->stopped ? SIGTSTP : WSTOPSIG(status));
@@ -172,8 +171,9 @@ static void command_changed(struct guard_state *guard, int status)
         if (guard->exec_fd >= 0)
             guard_exec_settled(guard);
         guard->pid = 0;
-        command_over(guard, status);
+        return command_over(guard, status);
     }
+    return false;
 }
 
 static bool awaits_empty_tree(const struct guard_state *guard)
@@ -185,31 +185,34 @@ static bool awaits_empty_tree(const struct guard_state *guard)
 void guard_reap(struct guard_state *guard)
 {
     struct signalfd_siginfo info;
+    bool exited = false;
     int status;
     pid_t pid;
 
     while (read(guard->child_fd, &info, sizeof(info)) > 0)
         continue; /* one signal may stand for many children */
-    /* Who was frozen together with the command past the lease cannot tell when that ended. */
+    /* A guard that was frozen past the lease with the command cannot tell when that ended. */
     if (guard_is_guarding(guard) && clock_now() >= guard->lease_end)
         guard_lease_over(guard);
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
         if (pid == guard->pid)
-            command_changed(guard, status);
+            exited = command_changed(guard, status);
     if (awaits_empty_tree(guard) && guard_tree_has_ended(guard))
         guard_tree_is_empty(guard);
-    tell_exit(guard);
+    /* After the report on the tree, so that the keeper knows what this end means for it. */
+    if (exited)
+        guard_tell(guard, GUARD_EXITED, guard->exit_status);
 }
 
-/* ---- the caller, in the place of a command ---- */
+/* ---- --hold: the caller in the place of a command ---- */
 
-/* It has ended, or does without the lock: what it started is nobody's business any more. */
+/* Leaves alone what the caller has started: without the lock, that may live on. */
 void guard_release_caller(struct guard_state *guard)
 {
     guard->caller_fd = -1;
     tree_forget_outsider(guard->mandate->caller);
-    command_over(guard, 0);
-    tell_exit(guard);
+    if (command_over(guard, 0))
+        guard_tell(guard, GUARD_EXITED, 0);
 }
 
 void guard_caller_ended(struct guard_state *guard)

@@ -9,7 +9,7 @@
 #include "process/guard_state.h"
 #include "process/tree.h"
 
-/* From one look to the next at a script, or at others that use the lock, while they are ended. */
+/* How often to look whether processes that are no children have ended: no signal tells of them. */
 #define LOOK_AGAIN (500 * CLOCK_MS)
 
 bool guard_tree_has_ended(const struct guard_state *guard)
@@ -18,7 +18,7 @@ bool guard_tree_has_ended(const struct guard_state *guard)
 
     if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD)
         return false;
-    /* Who uses the lock while it is not lost is the keeper's business. */
+    /* In LINGERING the lock is not lost, and the keeper knows who else uses it. */
     return guard->state == LINGERING || tree_outsiders_gone();
 }
 
@@ -57,13 +57,13 @@ void guard_kill_tree(struct guard_state *guard)
         guard_set_timer(guard, clock_now() + pause);
 }
 
-/* Children tell of their end; others have to be looked after. */
+/* SIGCHLD tells of the end of children; of others the guard has to find out. */
 static int64_t next_look(const struct guard_state *guard)
 {
     return guard->mandate->caller || guard->used ? clock_now() + LOOK_AGAIN : CLOCK_NEVER;
 }
 
-/* Under LEASE_KILL until KILL is due, else until the command's time is up. */
+/* Sets the timer: LEASE_KILL for when KILL is due, else for when the command's time is up. */
 static void watch_end(const struct guard_state *guard)
 {
     int64_t due = guard->how == LEASE_KILL ? guard->kill_at : guard->limit_at;
@@ -74,7 +74,7 @@ static void watch_end(const struct guard_state *guard)
 void guard_end_tree(struct guard_state *guard, enum lease_on_lost how)
 {
     guard->kill_at = clock_now() + guard->lease.grace;
-    if (guard_is_guarding(guard)) /* else there is no lease that the grace would have to fit into */
+    if (guard_is_guarding(guard)) /* else the grace need not fit into a lease */
         guard->kill_at = clock_earlier(guard->kill_at, guard_kill_time(guard));
     guard->how = how;
     guard->state = how == LEASE_WARN ? LOST : ENDING;
@@ -82,7 +82,7 @@ void guard_end_tree(struct guard_state *guard, enum lease_on_lost how)
     if (how == LEASE_WARN)
         return;
     tree_signal(guard->mandate->signal, guard->pid);
-    tree_signal(SIGCONT, guard->pid); /* what is stopped would not hear it */
+    tree_signal(SIGCONT, guard->pid); /* a stopped process would not act on the signal */
     guard_tell(guard, GUARD_SIGNALLED, 0);
 }
 
@@ -92,7 +92,7 @@ void guard_lease_over(struct guard_state *guard)
     guard_end_tree(guard, guard->mandate->on_lost);
 }
 
-/* Whether the lock is lost and the command may go on without it until its time is up. */
+/* Returns whether the lock is lost, but the command may go on until its time is up. */
 static bool is_spared(const struct guard_state *guard)
 {
     return guard->state == LOST || (guard->state == ENDING && guard->how == LEASE_TERM);

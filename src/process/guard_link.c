@@ -5,39 +5,26 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "process/guard.h"
-#include "process/guard_process.h"
+#include "process/guard_state.h"
+#include "process/helper.h"
 
 int guard_start(struct guard *guard, const struct guard_mandate *mandate)
 {
-    int ends[2];
-
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
-        return -1;
-
     pid_t keeper = getpid();
-    pid_t pid = fork();
+    int link;
+    pid_t pid = helper_fork(&link, SOCK_NONBLOCK);
 
-    if (pid == 0) {
-        close(ends[0]);
-        guard_process(ends[1], keeper, mandate);
-    }
-
-    int error = errno;
-
-    close(ends[1]);
-    if (pid < 0) {
-        close(ends[0]);
-        errno = error;
+    if (pid == 0)
+        guard_process(link, keeper, mandate);
+    if (pid < 0)
         return -1;
-    }
-    *guard = (struct guard){.pid = pid, .link = ends[0]};
+    *guard = (struct guard){.pid = pid, .link = link};
     return 0;
 }
 
 /*
- * Never blocks.  The link holds far more messages than the guard can be behind unless it is
- * stopped, and then it must not hold up the keeper.
+ * Never blocks, and drops the order if the link is full.  It is full only when the guard is
+ * stopped, and then the guard must not hold up the keeper.
  */
 static void order(const struct guard *guard, const struct guard_message *message, size_t len)
 {

@@ -1,4 +1,4 @@
-#include "process/guard_process.h"
+#include "process/guard_state.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,14 +13,15 @@
 
 #include "base/clock.h"
 #include "process/detach.h"
-#include "process/guard_state.h"
 #include "process/title.h"
 #include "process/tree.h"
 
-/* Not "zkflock", see title.h: keeper and guard must not be killed at once. */
+/* Not "zkflock", see title.h. */
 #define GUARD_NAME "lock-guard"
 
-/* As pkill(1) does by a pattern that finds both: what the command has started is left over, then.
+/*
+ * Returns whether KILL ended the command too, as pkill(1) does with a pattern that finds both: then
+ * its descendants are left over and have to be ended.
  */
 static bool was_killed_with_keeper(const struct guard_state *guard)
 {
@@ -40,14 +41,14 @@ static void link_closed(struct guard_state *guard)
 }
 
 /*
- * Somebody wants the lock: who runs under it is to end, be it the command, the caller in its place,
- * or, when the command has ended, what uses the lock still.
+ * Sends the signal by which somebody asks for the lock: to the command, to the caller in its place,
+ * or, when the command has ended, to those that still use the lock.
  */
 static void ask_to_end(const struct guard_state *guard, int signal)
 {
     if (guard->pid > 0) {
         kill(guard->pid, signal);
-        kill(guard->pid, SIGCONT); /* what is stopped would not hear it */
+        kill(guard->pid, SIGCONT); /* a stopped process would not act on the signal */
     } else if (guard->caller_fd >= 0) {
         syscall(SYS_pidfd_send_signal, guard->caller_fd, signal, NULL, 0);
         syscall(SYS_pidfd_send_signal, guard->caller_fd, SIGCONT, NULL, 0);
@@ -57,16 +58,16 @@ static void ask_to_end(const struct guard_state *guard, int signal)
     }
 }
 
-/* Whether the command has left the process group that it was started in. */
+/* Returns whether the command has left the process group that it was started in. */
 static bool is_outside(const struct guard_state *guard)
 {
     return getpgid(guard->pid) != guard->mandate->command->inherited.process_group;
 }
 
 /*
- * A command in a group of its own is not stopped by what stops others: no parent of the group is in
- * another one of its session, and the kernel does not stop a group that nobody could continue. This
- * process continues it, with all of the group.
+ * Sends the command a signal.  TSTP would not stop a command in a group of its own: its parent, the
+ * guard, is in another session, so the group is orphaned, and the kernel does not stop an orphaned
+ * group.  So the guard stops it by STOP, and continues the whole group itself.
  */
 static void signal_command(struct guard_state *guard, int number)
 {
@@ -87,7 +88,7 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
 {
     switch ((enum guard_order)order->type) {
     case GUARD_SHARE:
-        break; /* the descriptor is there, and stays */
+        break; /* recvmsg() has opened the descriptor, and it stays open */
     case GUARD_GO:
         if (guard->state == READY)
             guard_start_command(guard, order);
@@ -167,14 +168,15 @@ static void open_descriptors(struct guard_state *guard)
     guard->child_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
     guard->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (guard->child_fd < 0 || guard->timer_fd < 0)
-        _exit(EXITCODE_OSERR); /* the keeper tells of it */
+        _exit(EXITCODE_OSERR); /* the keeper reports it */
 }
 
 _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate *mandate)
 {
-    struct guard_state guard = {.link = link, .exec_fd = -1, .caller_fd = -1, .mandate = mandate};
+    struct guard_state guard = {
+        .state = READY, .link = link, .exec_fd = -1, .caller_fd = -1, .mandate = mandate};
 
-    /* A group without a number cannot be joined again: it is not left before the command starts. */
+    /* A group without a number here could not be joined again in spawn(): stay in it until then. */
     if (mandate->caller || mandate->command->inherited.process_group)
         setpgid(0, 0);
     title_set(GUARD_NAME);
@@ -195,7 +197,7 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
         };
 
         poll(fds, 5, -1);
-        /* A command that ended in time ended in time, even if the timer is found due as well. */
+        /* First the command's end: it came in time even if the timer is due now, too. */
         if (fds[0].revents)
             guard_exec_settled(&guard);
         if (fds[1].revents)

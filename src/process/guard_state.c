@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/exitcode.h"
 
-/* How long to try to give a dead keeper's place back; then its session has to expire. */
+/* How long to try to give a dead keeper's place back; after that, its session has to expire. */
 #define SETTLE_PATIENCE (20 * CLOCK_S)
 
 void guard_tell(const struct guard_state *guard, enum guard_report type, int number)
@@ -19,7 +19,7 @@ void guard_tell(const struct guard_state *guard, enum guard_report type, int num
                                           .when = clock_now()};
     ssize_t sent = send(guard->link, &message, offsetof(struct guard_message, node), MSG_NOSIGNAL);
 
-    (void)sent; /* a keeper that is dead is noticed by the link */
+    (void)sent; /* the end of the link tells of a dead keeper */
 }
 
 void guard_set_timer(const struct guard_state *guard, int64_t when)

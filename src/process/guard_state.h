@@ -1,31 +1,35 @@
 /*
  * The guard's states, and what takes it from one to the next:
  *
- *   READY    -> RUNNING    GO, and the lease has time left        [guard_start_command]
- *            -> ENDED      GO, but the command cannot be started
- *   RUNNING  -> EXITED     the command ended by itself            [guard_reap]
- *            -> ENDING     the lease's first signal is due, or KILL     [guard_end_tree]
- *            -> LOST       the same under --on-lost warn: the command goes on
- *            -> ENDING     the command's time is up, in LOST, LINGERING and, under --on-lost term,
- *                          ENDING too                             [guard_timer_due]
- *            -> KILLING    the keeper died                        [link_closed]
- *   RUNNING  -> EXITED     RELEASE, or the end of the caller, where the lock is held for one
- *   LOST     -> EXITED     the command ended by itself
- *   RUNNING  -> LINGERING  the same after KEEP: others may use its lock; or under --tree: what it
- *                          started may be left; as RUNNING, but for the command itself
+ *   READY     -> RUNNING   GO, and the lease has time left        [guard_start_command]
+ *             -> ENDED     GO, but the lease has too little time left, or the command cannot be
+ *                          started
+ *   RUNNING   -> EXITED    the command ended by itself            [guard_reap]
+ *             -> EXITED    --hold: RELEASE, or the caller ended   [guard_release_caller]
+ *             -> LINGERING the command ended by itself, but after KEEP others may use the lock, or
+ *                          under --tree what it started may be left: as RUNNING, without command
+ *   RUNNING, LINGERING
+ *             -> ENDING    the lease's first signal is due, or KILL          [guard_end_tree]
+ *             -> LOST      the same under --on-lost warn: the command goes on
+ *   RUNNING, LINGERING, LOST, under --on-lost term ENDING
+ *             -> ENDING    the command's time is up                          [guard_timer_due]
+ *   LOST      -> EXITED    the command ended by itself
+ *             -> ENDING    KILL that overrides --on-lost
  *   LINGERING -> EXITED    nothing is left, and nobody else uses the lock; or UNUSED: nobody else
- *                          uses it, and it is about to be given back
- *   ENDING   -> KILLING    the grace is over; under --on-lost term that of the limit alone
- *   ENDING, KILLING -> ENDED    waitpid() says ECHILD: nothing is left
- *   READY, EXITED, ENDED -> gone   DISMISS; what the command left behind lives on
- *                        -> gone   the keeper died: its place is given back  [guard_settle]
- *   EXITED   -> KILLING    the keeper died, and the command by KILL: both were hit by one pattern
+ *                          uses it, and the keeper is about to release it
+ *   ENDING    -> KILLING   the grace is over; under --on-lost term only that of the limit
+ *   ENDING, KILLING -> ENDED   waitpid() says ECHILD: nothing is left
+ *   EXITED    -> LINGERING KEEP that came late: somebody was just let in
+ *   READY, EXITED, ENDED -> gone   DISMISS: what the command left behind lives on
+ *             -> gone      the keeper died: the guard releases its place     [guard_settle]
+ *   any other -> KILLING   the keeper died                                   [link_closed]
+ *   EXITED    -> KILLING   the keeper died, and KILL ended the command: one pattern hit both
  *
- * What holds: in RUNNING the timer is set to the first signal's time or to the end of the command's
- * time, whichever is earlier, see guard_watch(); what has been left is never
- * RUNNING again, whatever the keeper says; the process group is the guard's own, so that what a
- * terminal sends to the command's group does not reach it, and from RUNNING on the session, too,
- * see spawn(); it writes nothing and allocates nothing while the command runs, except to list
+ * What holds: in RUNNING the timer is set to the time of the first signal or to the end of the
+ * command's time, whichever is earlier, see guard_watch().  No state leads
+ * back to RUNNING, whatever the keeper says.  The guard has a process group of its own, so that it
+ * gets no signal that a terminal sends to the command's group, and from RUNNING on a session of its
+ * own, see spawn().  While the command runs it writes nothing and allocates nothing, except to list
  * processes for a kill.
  */
 #ifndef ZKFLOCK_GUARD_STATE_H
@@ -44,73 +48,89 @@ struct guard_state {
     int link;     /* -1: the keeper is dead */
     int child_fd; /* SIGCHLD */
     int timer_fd;
-    int exec_fd;   /* tells why the command could not be executed; -1: settled */
-    int caller_fd; /* the mandate's while it is watched; else -1 */
+    int exec_fd;   /* the pipe of command_become(); -1: closed, or no command */
+    int caller_fd; /* the mandate's, while the guard watches the caller; else -1 */
     const struct guard_mandate *mandate;
 
     enum state state;
     pid_t pid;     /* the command's; 0 when it is reaped */
-    pid_t stopped; /* what was stopped on behalf of the terminal, as kill(2) takes it; 0: nothing */
+    pid_t stopped; /* what the guard stopped for the terminal, as kill(2) takes it; 0: nothing */
     int64_t lease_end;
     struct lease lease;
     int64_t limit_at;        /* the end of the command's time */
     int exit_status;         /* the command's wait status */
-    bool exit_untold;        /* to be reported, after what it means for the tree */
-    bool used;               /* a zkflock inside the command was let in */
-    enum lease_on_lost how;  /* ENDING */
+    bool used;               /* a zkflock inside uses the lock: KEEP, until UNUSED */
+    enum lease_on_lost how;  /* ENDING: after which --on-lost it ends */
     int64_t kill_at;         /* ENDING, unless how is LEASE_TERM: when KILL is due */
-    unsigned int kill_round; /* above 0: KILL was used */
+    unsigned int kill_round; /* how many rounds of KILL there were */
 };
 
 /* ---- guard_state.c ---- */
 
 void guard_tell(const struct guard_state *guard, enum guard_report type, int number);
 
-/* Absolute and of CLOCK_BOOTTIME: poll's own timeout would not count a suspend. */
+/* when: absolute, of CLOCK_BOOTTIME.  The timeout of poll(2) would not count a suspend. */
 void guard_set_timer(const struct guard_state *guard, int64_t when);
 
-/* Sets the timer for what a command may not outlive: its lease, and its own time. */
+/* Sets the timer for what the command may not outlive: the lease, and its own time. */
 void guard_watch(const struct guard_state *guard);
 
-/* When to send KILL, and the first signal. */
+/* Return when to send KILL, and when to send the first signal. */
 int64_t guard_kill_time(const struct guard_state *guard);
 int64_t guard_first_signal_time(const struct guard_state *guard);
 
-/* Ends the process, having put a dead keeper's affairs in order. */
+/* Gives a dead keeper's place in the queue back, and ends the process. */
 _Noreturn void guard_settle(const struct guard_state *guard);
 
-/* Whether the lease is being watched. */
+/* Returns whether the guard watches the lease. */
 bool guard_is_guarding(const struct guard_state *guard);
 
 /* ---- guard_end.c ---- */
 
-/* Whether nothing is left. */
+/* Returns whether nothing is left of the tree. */
 bool guard_tree_has_ended(const struct guard_state *guard);
+
+/* Reports that, in ENDING, KILLING and LINGERING. */
 void guard_tree_is_empty(struct guard_state *guard);
 
-/* A round of KILL, now. */
+/* Sends KILL to all of the tree, and sets the timer for the next round if something is left. */
 void guard_kill_tree(struct guard_state *guard);
 
-/* The lock is lost, for good, or zkflock was killed: whatever comes now, the command ends. */
+/*
+ * Ends the tree: with LEASE_KILL by the first signal, and by KILL after the grace; with LEASE_TERM
+ * by the first signal alone; with LEASE_WARN not at all, until its time is up.
+ */
 void guard_end_tree(struct guard_state *guard, enum lease_on_lost how);
 
-/* The lease ends, or has ended: tells the keeper, and does as --on-lost says. */
+/* Reports that the lease ends, or has ended, and does as --on-lost says. */
 void guard_lease_over(struct guard_state *guard);
 
+/* Does what is due when the timer has run out. */
 void guard_timer_due(struct guard_state *guard);
 
 /* ---- guard_command.c ---- */
 
+/* Obeys GO, in READY. */
 void guard_start_command(struct guard_state *guard, const struct guard_message *go);
 
-/* The pipe of the command's execution has something, or has closed. */
+/* To be called when exec_fd is readable: the command was executed, or cannot be. */
 void guard_exec_settled(struct guard_state *guard);
 
-/* Children have changed. */
+/* To be called when children have ended or were stopped. */
 void guard_reap(struct guard_state *guard);
 
-/* The caller, in the place of a command, has ended, or does without the lock. */
+/*
+ * --hold: obeys RELEASE; and to be called when caller_fd is readable, since the caller has ended.
+ */
 void guard_release_caller(struct guard_state *guard);
 void guard_caller_ended(struct guard_state *guard);
+
+/* ---- guard_process.c ---- */
+
+/*
+ * Runs the guard, in a fresh child of the keeper that has one thread and all signals blocked.  link
+ * is its end of a nonblocking SOCK_SEQPACKET pair.  Ends the process.
+ */
+_Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate *mandate);
 
 #endif

@@ -17,12 +17,13 @@
 #include "base/xalloc.h"
 #include "process/detach.h"
 #include "process/guard.h"
+#include "process/helper.h"
 #include "process/title.h"
 
-/* Not "zkflock", for the same reason as the guard's. */
+/* Not "zkflock", see title.h. */
 #define RUNNER_NAME "lock-hook"
 
-/* How long a hook that was killed is waited for: one that hangs in the kernel does not die. */
+/* How long to wait for a hook that was killed: one that hangs in the kernel does not die. */
 #define KILL_PATIENCE CLOCK_S
 
 /* The runner's end of the link. */
@@ -79,7 +80,7 @@ static bool await(pid_t pid, int64_t deadline, int *wait_status)
     return true;
 }
 
-/* The pipe closes on exec: what comes out of it is why the hook could not be executed. */
+/* Warns if the hook has failed.  From the pipe failure comes errno if it was not executed. */
 static void judge(const struct hook *hook, int failure, bool in_time, int wait_status)
 {
     const char *event = *hook->event_word;
@@ -119,31 +120,32 @@ static void run(const struct hook *hook)
 
     if (!in_time) {
         kill(-pid, SIGKILL);
-        kill(pid, SIGKILL); /* it may not have made its group yet */
+        kill(pid, SIGKILL); /* it may not have a group of its own yet */
         await(pid, clock_now() + KILL_PATIENCE, &wait_status);
     }
     judge(hook, failure[0], in_time, wait_status);
     close(failure[0]);
 }
 
-static void export_holder(const struct message *message)
+static void export_number(const char *name, int64_t number)
 {
-    char token[24];
+    char text[24];
 
-    snprintf(token, sizeof(token), "%" PRId64, message->token);
-    setenv("ZKFLOCK_NODE", message->node, 1);
-    setenv("ZKFLOCK_TOKEN", token, 1);
+    snprintf(text, sizeof(text), "%" PRId64, number);
+    setenv(name, text, 1);
 }
 
-static void export_status(const struct message *message)
+static void export_news(const struct message *message)
 {
-    char status[12];
-
-    snprintf(status, sizeof(status), "%" PRId32, message->status);
-    setenv("ZKFLOCK_STATUS", status, 1);
+    if (message->event == HOOK_ACQUIRED) {
+        setenv("ZKFLOCK_NODE", message->node, 1);
+        export_number("ZKFLOCK_TOKEN", message->token);
+    } else if (message->event == HOOK_RELEASED) {
+        export_number("ZKFLOCK_STATUS", message->status);
+    }
 }
 
-/* Stdin is empty, stdout and stderr are the caller's, and nothing else is there but the link. */
+/* Keeps the caller's stdout and stderr, an empty stdin and the link, and closes all others. */
 static void arrange_descriptors(int link)
 {
     int empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -163,16 +165,13 @@ static _Noreturn void runner_process(struct hook *hook, int link, const char *lo
     arrange_descriptors(link);
     if (hook->command.hold)
         detach_output();
-    /* Those of a zkflock around this one are not this lock's. */
+    /* A zkflock around this one may have set them for another lock. */
     unsetenv("ZKFLOCK_NODE");
     unsetenv("ZKFLOCK_TOKEN");
     unsetenv("ZKFLOCK_STATUS");
     setenv("ZKFLOCK_LOCK", lock_path, 1);
     while (recv(RUNNER_LINK, &message, sizeof(message), 0) == sizeof(message)) {
-        if (message.event == HOOK_ACQUIRED)
-            export_holder(&message);
-        else if (message.event == HOOK_RELEASED)
-            export_status(&message);
+        export_news(&message);
         *hook->event_word = (char *)event_names[message.event];
         run(hook);
     }
@@ -183,28 +182,19 @@ static _Noreturn void runner_process(struct hook *hook, int link, const char *lo
 
 int hook_start(struct hook *hook, const struct command *command, const char *lock_path)
 {
-    int ends[2];
+    int link;
 
     if (!hook->text)
         return 0;
     hook->command.inherited = command->inherited;
     hook->command.hold = command->hold;
     hook->command.inherited.leads_group = true;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return -1;
-    hook->pid = fork();
+    hook->pid = helper_fork(&link, 0);
     if (hook->pid == 0)
-        runner_process(hook, ends[1], lock_path);
-
-    int error = errno;
-
-    close(ends[1]);
-    if (hook->pid < 0) {
-        close(ends[0]);
-        errno = error;
+        runner_process(hook, link, lock_path);
+    if (hook->pid < 0)
         return -1;
-    }
-    hook->link = ends[0];
+    hook->link = link;
     return 0;
 }
 
@@ -220,7 +210,6 @@ static void tell(struct hook *hook, const struct message *message)
     if (hook->link < 0 || was_told(hook, event))
         return;
     hook->told |= 1u << event;
-    /* A runner that was killed tells nobody anything. */
     if (send(hook->link, message, sizeof(*message), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         log_debug("the runner of the hook is dead");
 }
@@ -248,7 +237,7 @@ void hook_tell_acquired(struct hook *hook, const char *node, int64_t token)
     tell(hook, &message);
 }
 
-/* As long as it can take the runner; one that is stopped is not waited for. */
+/* The longest that the runner can take, unless it is stopped. */
 static int64_t end_deadline(const struct hook *hook)
 {
     return clock_now() + __builtin_popcount(hook->told) * (HOOK_LIMIT + KILL_PATIENCE) +
@@ -257,7 +246,7 @@ static int64_t end_deadline(const struct hook *hook)
 
 void hook_end(struct hook *hook)
 {
-    struct pollfd fd = {.fd = hook->link}; /* POLLHUP comes unasked, when the runner has ended */
+    struct pollfd fd = {.fd = hook->link}; /* POLLHUP, when the runner has ended, needs no events */
 
     if (hook->link < 0)
         return;

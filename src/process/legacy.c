@@ -9,10 +9,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* Some two hundred servers; with more, the session is left to expire. */
+/* Room for some two hundred servers; with more, the session has to expire. */
 #define ADDRESSES_SIZE 8192
 
-/* Some ten locks with the longest of paths; with more, the same. */
+/* Room for some ten locks with the longest paths; with more, the same. */
 #define LOCKS_SIZE 24576
 
 struct entry {
@@ -22,9 +22,9 @@ struct entry {
     char addresses[ADDRESSES_SIZE];
 };
 
-/* The keeper may be killed while it writes: the entry that is not in force is written. */
+/* The keeper writes the entry that is not in force, since it may be killed while it writes. */
 struct legacy {
-    atomic_int in_force; /* 0: none, else the entry's number and 1 */
+    atomic_int in_force; /* 0: none; 1, 2: the first, the second entry */
     struct entry entries[2];
 };
 

@@ -1,10 +1,10 @@
 /*
- * What a keeper that is killed leaves to its guard: who it is to the ensemble, so that the guard
- * can go on with the session and give the place in the queue back at once, instead of everybody
- * waiting for the session to expire.
+ * What a keeper that is killed leaves to its guard: the identity of its session and its locks. With
+ * these the guard resumes the session and gives the place in the queue back at once; else all
+ * others would have to wait until the session expires.
  *
- * It lies in memory that the two share, which costs no message for every lock that is taken.  The
- * command is executed from the guard and has no part of it.
+ * It lies in memory that keeper and guard share, so that it costs no message for each lock.  The
+ * command loses that memory when it is executed.
  */
 #ifndef ZKFLOCK_LEGACY_H
 #define ZKFLOCK_LEGACY_H
@@ -17,20 +17,23 @@
 
 struct legacy;
 
-/* Before the guard is forked; NULL with errno. */
+/* To be called before the guard is forked.  Returns NULL with errno if there is no memory. */
 struct legacy *legacy_new(void);
 
-/* This process's part of it.  NULL is allowed. */
+/* Unmaps the memory in this process.  NULL is allowed. */
 void legacy_free(struct legacy *legacy);
 
-/* The keeper's side: to be called whenever session or locks may have changed.  Cheap if not. */
+/*
+ * For the keeper: writes what is new.  To be called whenever session or locks may have changed, and
+ * cheap if they have not.
+ */
 void legacy_write(struct legacy *legacy, const struct session *session, const struct lockset *set,
                   const struct servers *servers);
 
 /*
- * The guard's side, when the keeper is dead and the command's tree is empty: gives back what there
- * is.  servers are as at the fork.  Starts threads; returns when nothing is left, or after
- * patience, ns.
+ * For the guard, when the keeper is dead and nothing is left of the command's tree: gives the locks
+ * and the place in the queue back.  servers are as they were at the fork.  Starts threads; returns
+ * when all is given back, or after patience, ns.
  */
 void legacy_settle(const struct legacy *legacy, struct servers *servers, int64_t patience);
 

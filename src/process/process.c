@@ -8,24 +8,28 @@
 #include <string.h>
 #include <unistd.h>
 
-bool process_read(pid_t pid, struct process *process)
+bool process_read_text(pid_t pid, const char *name, char *text, size_t size)
 {
-    char path[32];
-    char text[512];
+    char path[48];
+    ssize_t len;
+    int fd;
 
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-
-    ssize_t len = read(fd, text, sizeof(text) - 1);
-
+    len = read(fd, text, size - 1);
     close(fd);
-    if (len <= 0)
+    text[len > 0 ? len : 0] = '\0';
+    return len > 0;
+}
+
+bool process_read(pid_t pid, struct process *process)
+{
+    char text[512];
+
+    if (!process_read_text(pid, "stat", text, sizeof(text)))
         return false;
-    text[len] = '\0';
 
     /* "pid (name) state parent ...": the name may hold anything, so look for its end. */
     char *name_end = strrchr(text, ')');
@@ -52,8 +56,7 @@ bool process_has_ended(const struct process *process)
     return process->state == 'Z' || process->state == 'X';
 }
 
-/* Whether /proc is mounted with that option, in mountinfo: "... /proc OPTIONS - proc NAME OPTIONS".
- */
+/* Returns whether /proc is mounted so; mountinfo: "... /proc OPTIONS - proc NAME OPTIONS". */
 static bool is_mounted_hiding(void)
 {
     FILE *mounts = fopen("/proc/self/mountinfo", "re");
@@ -81,7 +84,7 @@ bool process_some_hidden(void)
 
 typedef void visit_child(pid_t child, void *context);
 
-/* The file has their numbers, each with a blank behind it. */
+/* Calls visit for each pid in the file, where each has a blank behind it. */
 static bool each_child_of_thread(int threads, const char *thread, visit_child *visit, void *context)
 {
     char path[300];
@@ -110,9 +113,9 @@ static bool each_child_of_thread(int threads, const char *thread, visit_child *v
 }
 
 /*
- * Exact for the calling process as long as it waits for none of them; of another one's children,
- * one that ends meanwhile may take a second one out of the list.  Returns false if it cannot be
- * read.
+ * Calls visit for each child of a process.  The list is exact for the calling process as long as it
+ * waits for none of them.  In that of another process, a child that ends meanwhile may hide a
+ * second one.  Returns false if the list cannot be read.
  */
 static bool each_child(pid_t pid, visit_child *visit, void *context)
 {

@@ -1,5 +1,5 @@
 /*
- * Processes, as /proc shows them.
+ * Processes as /proc shows them.
  */
 #ifndef ZKFLOCK_PROCESS_H
 #define ZKFLOCK_PROCESS_H
@@ -15,46 +15,50 @@ struct process {
     unsigned int flags; /* the kernel's, PF_... */
     int terminal;       /* the device of its controlling terminal; 0: it has none */
     char state;         /* a letter as ps(1) shows it */
-    uint64_t start;     /* with the pid it means one process for good */
-    bool listed;        /* from its parent's list of children, and only pid and parent are known */
-    bool ours;          /* marks for tree.c */
+    uint64_t start;     /* with the pid it identifies one process for good */
+    bool listed;        /* found in its parent's list of children: only pid and parent are known */
+    bool ours;          /* marks of the tree, see tree_state.h */
     bool known;
 };
 
-/* Returns false if there is no such process, if it is hidden, and without a descriptor. */
+/* Reads /proc.  Returns false if the process does not exist or is hidden, or for want of a
+ * descriptor. */
 bool process_read(pid_t pid, struct process *process);
 
-/* Whether it has ended, though perhaps nobody has waited for it yet. */
+/* Reads the beginning of a file below /proc/PID, and ends it with 0; returns false the same way. */
+bool process_read_text(pid_t pid, const char *name, char *text, size_t size);
+
+/* Returns whether it has ended, even if nobody has waited for it yet. */
 bool process_has_ended(const struct process *process);
 
-/* Whether /proc hides processes: those of others, and those that may not be traced (hidepid). */
+/* Returns whether /proc hides processes of other users or that must not be traced (hidepid). */
 bool process_some_hidden(void);
 
-/* Whether the children of this process can be listed. */
+/* Returns whether the children of this process can be listed. */
 bool process_children_listed(void);
 
-/* Whether the parent lists it as its child. */
+/* Returns whether pid is in the parent's list of children. */
 bool process_is_child(pid_t pid, pid_t parent);
 
 /*
- * Kills all children of the calling process.  Their numbers mean nobody else until this process has
- * waited for them.
+ * Kills all children of the calling process.  Nobody else can get their numbers until this process
+ * has waited for them.
  */
 void process_kill_children(void);
 
-/* By pid, each once. */
+/* Sorted by pid, each once. */
 struct process_list {
     struct process *items;
     size_t len;
 };
 
 /*
- * Lists the children of the calling process, as its list of children has them, and all others that
- * can be seen.  Without memory, descriptors or /proc some are missing.
+ * Lists the children of the calling process, by its list of children, and all other processes that
+ * /proc shows.  For want of memory, descriptors or /proc some may be missing.
  */
 void process_list_fill(struct process_list *list);
 
-/* Adds what is listed only as a child of one of them that is ours, and marks it as ours. */
+/* Adds children of processes that are ours if /proc shows them only there, and marks them ours. */
 void process_list_add_hidden(struct process_list *list);
 
 struct process *process_list_find(const struct process_list *list, pid_t pid);

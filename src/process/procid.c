@@ -1,31 +1,11 @@
 #include "process/procid.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "process/process.h"
 
 /* The bit of the field "flags" in /proc/PID/stat; PF_FORKNOEXEC in Linux' include/linux/sched.h. */
 #define FORKED_WITHOUT_EXEC 0x40
-
-/* Reads the beginning of a file below /proc/PID; returns false if there is none. */
-static bool read_text(pid_t pid, const char *name, char *text, size_t size)
-{
-    char path[48];
-    ssize_t len;
-    int fd;
-
-    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    len = read(fd, text, size - 1);
-    close(fd);
-    text[len > 0 ? len : 0] = '\0';
-    return len > 0;
-}
 
 bool procid_of(pid_t pid, struct procid *id)
 {
@@ -57,7 +37,7 @@ bool procid_is_near(pid_t pid)
     char text[4096];
     const char *numbers;
 
-    if (pid <= 0 || !read_text(pid, "status", text, sizeof(text)))
+    if (pid <= 0 || !process_read_text(pid, "status", text, sizeof(text)))
         return false;
     /* A number for each pid namespace that the process is in, from the one of this /proc on. */
     numbers = strstr(text, key);

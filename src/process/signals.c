@@ -8,7 +8,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* What ends zkflock while it waits, and goes to the command while that runs. */
+/* These end zkflock while it waits, and go to the command while that runs. */
 static const int ending[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
 
 static const int others[] = {SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGCHLD};
@@ -36,7 +36,7 @@ bool signals_to_forward(int number)
     return signals_end(number) || number == SIGTSTP || number == SIGCONT || number == SIGWINCH;
 }
 
-/* What the caller has ignored, as nohup(1) does, stays so: blocked, it would be queued. */
+/* Leaves out what the caller ignores, as nohup(1) makes it do: blocked, it would be queued. */
 static void add_ending(sigset_t *set)
 {
     for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
@@ -62,11 +62,11 @@ int signals_block(sigset_t *old_mask, bool *ignored_child)
 
     if (fd < 0)
         return -1;
-    /* A write to a reader that is gone is no reason to die with a lock in hand. */
+    /* A write to a reader that is gone must not end a process that has the lock, */
     sigaddset(&blocked, SIGPIPE);
-    sigaddset(&blocked, SIGXFSZ); /* nor is a log that has reached its limit */
+    sigaddset(&blocked, SIGXFSZ); /* nor must a log that has reached its limit. */
     sigprocmask(SIG_BLOCK, &blocked, old_mask);
-    /* An ignored SIGCHLD, which is inherited, would have the kernel reap behind our back. */
+    /* With SIGCHLD ignored, which is inherited, the kernel would reap children by itself. */
     sigaction(SIGCHLD, NULL, &old_child);
     *ignored_child = old_child.sa_handler == SIG_IGN;
     if (*ignored_child)
@@ -85,7 +85,7 @@ bool signals_next(int fd, struct signals_received *received)
     } while (len < 0 && errno == EINTR);
     if (len != sizeof(info))
         return false;
-    /* An alarm(2) is the kernel's too, set by whatever has executed zkflock, and this process's. */
+    /* ALRM comes from the kernel, too: from an alarm(2) set before zkflock was executed. */
     from_terminal = info.ssi_code == SI_KERNEL && info.ssi_signo != SIGALRM;
     *received = (struct signals_received){
         .number = (int)info.ssi_signo,
@@ -106,8 +106,8 @@ static void mask_one(int how, int number)
 }
 
 /*
- * Through the default action and not SIGSTOP: the kernel does not stop an orphaned process group
- * for these signals, where nobody could continue it.
+ * Uses the default action and not STOP: for these signals the kernel does not stop an orphaned
+ * process group, which nobody could continue.
  */
 void signals_stop_self(int number)
 {
@@ -126,8 +126,7 @@ void signals_die_of(int number)
 void signals_await_foreground(int terminal)
 {
     mask_one(SIG_UNBLOCK, SIGTTOU);
-    /* Of no effect; but from the background the kernel does not let it through, as often as it is
-     * tried. */
+    /* Has no effect, except that the kernel stops a process that tries it from the background. */
     tcflow(terminal, TCOON);
     mask_one(SIG_BLOCK, SIGTTOU);
 }

@@ -12,49 +12,49 @@ struct signals_received {
     int number;
     pid_t sender;
     bool from_terminal; /* sent by the kernel to the whole process group */
-    bool to_group;      /* sent to the command, too, if that is in the caller's process group */
+    bool to_group;      /* the command has got it too, if it is in the caller's process group */
 };
 
 /*
- * Blocks every signal that zkflock handles and everything that could end it unasked; gives the mask
- * that was in force and whether SIGCHLD was ignored, which is undone.  To be called before the
- * first thread.  Returns a descriptor for signals_next(), or -1 with errno.
+ * Blocks the signals that zkflock handles, and those that would end it by mistake.  Fills in the
+ * mask that was in force, and whether SIGCHLD was ignored, which it no longer is.  To be called
+ * before the first thread.  Returns a descriptor for signals_next(), or -1 with errno.
  */
 int signals_block(sigset_t *old_mask, bool *ignored_child);
 
 /* Takes the next signal; returns whether there was one. */
 bool signals_next(int fd, struct signals_received *received);
 
-/* Whether the command is to get this signal, if it has not got it from the terminal already. */
+/* Returns whether zkflock passes the signal on to the command. */
 bool signals_to_forward(int number);
 
-/* Whether the signal ends zkflock while it waits. */
+/* Returns whether the signal ends zkflock while it waits. */
 bool signals_end(int number);
 
-/* Whether the signal is one of job control that stops: TSTP, TTIN, TTOU. */
+/* Returns whether job control stops processes by the signal: TSTP, TTIN, TTOU. */
 bool signals_stop(int number);
 
 /* Room for what signals_name() writes. */
 #define SIGNALS_NAME_SIZE 24
 
-/* "SIGTERM"; of a real-time signal, which has no name, "signal 34".  Returns buf. */
+/* Writes "SIGTERM", or for a real-time signal, which has no name, "signal 34".  Returns buf. */
 const char *signals_name(int number, char buf[SIGNALS_NAME_SIZE]);
 
-/* Stops this process with that signal, as its default action would; returns when continued. */
+/* Stops this process by the signal's default action; returns when the process is continued. */
 void signals_stop_self(int number);
 
-/* Ends this process by that signal, whose parent then sees so. */
+/* Ends this process by the signal, so that its parent sees that. */
 void signals_die_of(int number);
 
 /*
- * Stops this process until it is in the foreground of that terminal.  One whose process group is
- * orphaned, so that nobody could continue it, goes on.
+ * Stops this process until it is in the foreground of the terminal.  Returns at once if its process
+ * group is orphaned, so that nobody could continue it.
  */
 void signals_await_foreground(int terminal);
 
 /*
- * Lets signals that end zkflock do so at once, while it writes to who may not read, or not any
- * more.
+ * at_once: lets signals that end zkflock end it at once, for a write that may block for ever;
+ * false: blocks them again.
  */
 void signals_let_end(bool at_once);
 

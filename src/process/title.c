@@ -5,13 +5,13 @@
 
 #include "base/xalloc.h"
 
-/* What the kernel shows as the command line: the memory of the arguments, one behind the other. */
+/* The memory of the arguments, one behind the other, which the kernel shows as command line. */
 static char *shown;
 static size_t shown_size;
 
-/* Both are never freed: volatile, or the compiler leaves out that they are referred to. */
+/* Neither is ever freed.  volatile: else the compiler drops these references to them. */
 static char **volatile copy; /* argv as it is used from now on */
-static char *volatile texts; /* what it points to */
+static char *volatile texts; /* what copy points to */
 
 char **title_init(int argc, char **argv)
 {
@@ -39,7 +39,7 @@ void title_set(const char *name)
     prctl(PR_SET_NAME, name);
     if (shown_size == 0)
         return;
-    /* The last byte stays 0: else the kernel goes on into the environment. */
+    /* The last byte stays 0: else the kernel would show the environment, too. */
     memset(shown, 0, shown_size);
     strncpy(shown, name, shown_size - 1);
 }

@@ -9,10 +9,10 @@
 #include "process/process.h"
 #include "process/tree_state.h"
 
-/* For how long to kill nothing but children before the others are looked for. */
+/* For how long to kill only children, before looking for other descendants. */
 #define CHILDREN_FIRST (10 * CLOCK_MS)
 
-/* How long to wait for what has been killed to end, in the first rounds and later. */
+/* How long to wait for killed processes to end, in the first rounds and later. */
 #define FIRST_PAUSE (5 * CLOCK_MS)
 #define LONGEST_PAUSE (40 * CLOCK_MS)
 #define LATER_PAUSE (320 * CLOCK_MS)
@@ -28,7 +28,7 @@ static void find_descendants(struct tree *tree)
 
 static bool send_signal(const struct tree *tree, const struct process *process, int signal)
 {
-    /* The number of an own child means nobody else until it is waited for. */
+    /* Nobody else can get the number of an own child until this process has waited for it. */
     if (process->parent == tree->root)
         return kill(process->pid, signal) == 0;
 
@@ -37,7 +37,7 @@ static bool send_signal(const struct tree *tree, const struct process *process, 
 
     if (pidfd < 0 && (errno == ESRCH || tree_out_of_descriptors(errno)))
         return false;
-    /* From here on the descriptor means one process. */
+    /* The pidfd means one process from now on: make sure that it is the right one. */
     if (tree_still_has(tree, process))
         sent = tree_signal_one(pidfd, process->pid, signal);
     if (pidfd >= 0)
@@ -94,8 +94,9 @@ static bool reap(pid_t *child, struct tree_child *kept)
 }
 
 /*
- * What a child leaves when it dies becomes a child, and to kill children takes a tenth of the time
- * that it takes to find the others and to make sure of them.
+ * Kills children, and the orphans that become children when these die: that takes a tenth of the
+ * time that it takes to find other descendants and make sure of them.  Returns whether there are no
+ * children any more.
  */
 static bool kill_children(pid_t *child, struct tree_child *kept)
 {

@@ -1,9 +1,11 @@
 /*
- * All descendants of the calling process, which has to be a subreaper (PR_SET_CHILD_SUBREAPER),
- * so that what double-forks or calls setsid(2) stays one.
+ * The tree: all descendants of the calling process, which is the guard, or the keeper when the
+ * guard is dead.  It has to be a subreaper (PR_SET_CHILD_SUBREAPER), so that processes that
+ * double-fork or call setsid(2) stay its descendants.  Outsiders, and their descendants, count as
+ * well.
  *
- * A signal sent is not a death: the tree is dead when waitpid(2) says ECHILD, and an outsider when
- * its pidfd does.
+ * A signal that was sent is no proof of a death.  The descendants are dead when waitpid(2) says
+ * ECHILD, an outsider when its pidfd says so.
  */
 #ifndef ZKFLOCK_TREE_H
 #define ZKFLOCK_TREE_H
@@ -22,77 +24,82 @@ struct tree_child {
     int wait_status;
 };
 
-/* Notes that this pid was reaped, with that status. */
+/* Notes in *kept that its process was reaped with that status, if pid is its. */
 void tree_note_status(struct tree_child *kept, pid_t pid, int wait_status);
 
-/* Puts descriptors by for the calls below, close-on-exec; for each process that is to make them. */
+/* Opens spare descriptors for the calls below, close-on-exec; for each process that makes them. */
 void tree_reserve(void);
 
 /*
- * From now on the tree has another process and its descendants too, as far as they can be found:
- * once its parent has died a process is nobody's descendant.  pidfd is the outsider's, and stays
- * the caller's; -1: one is opened here.  Returns false if that is not possible.
+ * Adds a process that is no descendant, an outsider, and its descendants.  Not all of those can be
+ * found: a process whose parent has died is no longer a descendant of the outsider.  pidfd is a
+ * pidfd of the outsider, which the function does not close; -1: it opens one.  Returns false if
+ * that is not possible.
  */
 bool tree_add_outsider(pid_t pid, int pidfd);
 
-/* The same for a process that may have ended already, its number another one's: false then. */
+/*
+ * Adds an outsider that may have ended already: returns false then, also if another process has got
+ * its number.
+ */
 bool tree_add_user(const struct procid *user);
 
 /*
- * Nothing of the own session is found among those descendants, in this process and those that it
- * forks: where the outsider is a subreaper, a keeper without a parent and its guard are.
+ * Leaves processes of the calling process's own session out of the outsiders' descendants, here and
+ * in processes forked from here: an outsider that is a subreaper adopts the keeper of --hold, and
+ * with it the guard, and these must not be ended.
  */
 void tree_spare_session(void);
 
-/* Does so no longer; what has been seen of its descendants stays. */
+/* Removes an outsider from the tree.  Descendants of it that were found before stay. */
 void tree_forget_outsider(pid_t pid);
 
-/* Whether all outsiders and their descendants have ended. */
+/* Returns whether all outsiders and those of their descendants that can be found have ended. */
 bool tree_outsiders_gone(void);
 
-/* The parent's pid; 0 if that one is in another pid namespace, -1 if there is no such process. */
+/* Returns the parent's pid; 0: in another pid namespace; -1: there is no process pid. */
 pid_t tree_parent(pid_t pid);
 
-/* Whether it descends from that other one, as far as can be seen from here. */
+/* Returns whether pid descends from ancestor, as far as this pid namespace shows. */
 bool tree_descends(pid_t pid, pid_t ancestor);
 
 /*
- * Whether /proc can be read, is this pid namespace's, and shows all children at least, without
- * which descendants are not found.
+ * Returns whether descendants can be found: /proc can be read, is that of this pid namespace, and
+ * shows at least all children.
  */
 bool tree_visible(void);
 
 /*
- * Sends a signal to a process by its pidfd, or by its number where pidfds are not to be had, as
- * under container run times whose filters are older than they are.  pidfd is -1 then, and the
- * caller has just made sure of the number.
+ * Sends a signal to a process by its pidfd.  pidfd is -1 where there are no pidfds, as under
+ * container run times whose filters are older than they are; then the signal goes to the number, of
+ * which the caller has just made sure.  Returns whether it was sent.
  */
 bool tree_signal_one(int pidfd, pid_t pid, int signal);
 
 /*
- * Sends a signal to every descendant.  Goes through /proc; each process is addressed by a pidfd, so
- * that no number that was reused is hit; where pidfds are not to be had, by its number, right after
- * it was found to mean the same process still.  Where /proc shows none (there may be no descriptor
- * or memory left to read it with), child is signalled, a child that was not reaped yet; 0: there is
- * none.  Returns how many were signalled.
+ * Sends a signal to the tree, which it finds in /proc.  Each process is addressed by a pidfd, so
+ * that the signal does not hit a process that has got the number since; without pidfds, by the
+ * number, right after a check that it still means that process.  If nothing was signalled, as when
+ * no descriptor or memory is left to read /proc with, signals child, a child that was not reaped
+ * yet; 0: none.  Returns how many processes were signalled.
  */
 size_t tree_signal(int signal, pid_t child);
 
 /*
- * Kills every descendant and reaps what can be reaped; *child as above, 0 once it is.  Returns
- * whether none is left; else to be called again after tree_kill_pause(), since a process that is
- * being killed may have forked, and orphans take a moment to arrive.  Fills in *kept, unless it is
- * NULL, when it reaps that one.
+ * Kills the tree and reaps what can be reaped.  *child as in tree_signal(); it becomes 0 when that
+ * one is reaped.  *kept, unless NULL, is filled in when that one is.  Returns whether nothing is
+ * left.  If something is, call it again after tree_kill_pause(): a process that is being killed may
+ * have forked before, and its orphans take a moment to arrive.
  */
 bool tree_kill(pid_t *child, struct tree_child *kept);
 
 /*
- * How long to wait before the next round, ns: from 5 to 40 ms as long as a lease's margin may last,
- * then longer, for what cannot be killed.  *round counts from 0.
+ * Returns how long to wait before the next round, ns, and counts *round, which begins at 0: from 5
+ * to 40 ms as long as a lease's margin may last, then longer, for processes that cannot be killed.
  */
 int64_t tree_kill_pause(unsigned int *round);
 
-/* One of the descendants that has not ended; 0: there is none. */
+/* Returns a descendant that has not ended; 0: there is none. */
 pid_t tree_survivor(void);
 
 #endif

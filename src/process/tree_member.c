@@ -1,5 +1,5 @@
 /*
- * Who is in a tree of processes, and how one of them is addressed.
+ * Finds out which processes belong to a tree, and addresses one of them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,15 +29,15 @@ bool tree_visible(void)
 {
     char text[16] = "";
 
-    /* That of another pid namespace shows other numbers. */
+    /* The /proc of another pid namespace shows other numbers. */
     return readlink("/proc/self", text, sizeof(text) - 1) > 0 &&
            strtol(text, NULL, 10) == (long)getpid() &&
            (!process_some_hidden() || process_children_listed());
 }
 
 /*
- * Descriptors put by, for /proc, a file in it and a pidfd: others may have taken the last ones by
- * the time when a command has to be ended.
+ * Spare descriptors, for /proc, a file in it and a pidfd: when a command has to be ended, no others
+ * may be left.
  */
 static int reserve[3] = {-1, -1, -1};
 
@@ -64,7 +64,7 @@ bool tree_has(const struct tree *tree, pid_t pid)
     return (pid && pid == tree->root) || (found && found->ours);
 }
 
-/* A pass for each generation at the most. */
+/* Makes a pass for each generation, at most. */
 static void mark_descendants(const struct tree *tree)
 {
     bool changed = true;

@@ -1,5 +1,5 @@
 /*
- * Those who are no descendants, but count: see tree_add_outsider().
+ * The outsiders of a tree: see tree_add_outsider().
  */
 #include <errno.h>
 #include <poll.h>
@@ -9,12 +9,12 @@
 
 #include "process/tree_state.h"
 
-/* Those that were added, and those of their descendants that were ever seen. */
+/* A process that was added, or a descendant of one that was seen once. */
 struct outsider {
     pid_t pid;
     uint64_t start;
-    int pidfd;     /* -1: pidfds are not to be had, and number and start have to do */
-    bool borrowed; /* the pidfd */
+    int pidfd;     /* -1: there are no pidfds, and pid and start identify it */
+    bool borrowed; /* the pidfd is not to be closed */
 };
 
 static struct outsider *outsiders;
@@ -61,7 +61,7 @@ bool tree_add_outsider(pid_t pid, int pidfd)
     struct outsider outsider = {.pid = pid, .pidfd = pidfd, .borrowed = pidfd >= 0};
     struct process process;
 
-    tree_forget_ended(); /* as long as the lock is held they come and go */
+    tree_forget_ended(); /* while the lock is held many may come and go */
     if (pidfd < 0)
         outsider.pidfd = tree_open_pidfd(pid);
     if (process_read(pid, &process))
@@ -99,8 +99,9 @@ static bool is_spared(pid_t pid)
 }
 
 /*
- * Finds what descends from an outsider that lives: the number of one that has ended may be
- * another's.  Those whom no descriptor is left for stay unknown.
+ * Marks the living outsiders, and their descendants, and makes outsiders of the latter.  One that
+ * has ended is left out, since another process may have its number.  Descendants for which no
+ * descriptor is left are marked, but stay unknown.
  */
 static void find_outsiders(struct tree *tree)
 {
@@ -114,7 +115,7 @@ static void find_outsiders(struct tree *tree)
             process->ours = process->known = true;
     }
     tree_mark_all(tree);
-    tree_reserve(); /* they may take all the rest */
+    tree_reserve(); /* the pidfds below may take all other descriptors */
     for (size_t i = 0; i < tree->all.len; i++) {
         struct process *process = &tree->all.items[i];
 
@@ -142,7 +143,7 @@ size_t tree_signal_outsiders(struct tree *tree, int signal)
     if (outsiders_len == 0)
         return 0;
     find_outsiders(tree);
-    /* First those who are found through their parents only. */
+    /* First the unknown ones: they can be found only as long as their parents live. */
     for (size_t i = 0; i < tree->all.len; i++) {
         const struct process *process = &tree->all.items[i];
 

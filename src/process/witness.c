@@ -9,11 +9,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "process/helper.h"
 #include "process/title.h"
 
 #define WITNESS_NAME "lock-witness"
 
-/* How far apart the two may get the same signal, which one comes to first. */
+/* How long before and after the question the witness may get the signal. */
 #define EARLIER CLOCK_S
 #define LATER (100 * CLOCK_MS)
 
@@ -21,7 +22,7 @@
 #define PATIENCE (400 * CLOCK_MS)
 
 struct question {
-    uint32_t serial; /* 0: forget what you have seen, and do not answer */
+    uint32_t serial; /* 0: no question: the witness forgets what it has seen, and does not answer */
     int32_t number;
     int32_t sender;
 };
@@ -50,8 +51,8 @@ static void look(int signal_fd, struct sighting seen[])
 }
 
 /*
- * Each sighting counts once, and again for what comes together with it: timeout(1), for one, sends
- * its signal to its child and then to the group of that.
+ * Returns whether the signal was seen.  A sighting answers one question, and after that only those
+ * that come at once: timeout(1), for one, sends its signal to its child and then to its group.
  */
 static bool find(int signal_fd, struct sighting seen[], const struct question *question)
 {
@@ -79,7 +80,7 @@ static _Noreturn void witness_process(int link, pid_t parent)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    /* Nobody is to wait for the end of a pipe because of this process. */
+    /* Close all pipes: nobody must have to wait for the witness to close them. */
     if (getppid() != parent || dup2(link, STDIN_FILENO) < 0)
         _exit(0);
     closefrom(STDIN_FILENO + 1);
@@ -112,23 +113,15 @@ static _Noreturn void witness_process(int link, pid_t parent)
 void witness_start(struct witness *witness)
 {
     pid_t self = getpid();
-    int ends[2];
+    int link;
+    pid_t pid = helper_fork(&link, 0);
 
-    *witness = (struct witness){.link = -1};
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return;
-    witness->pid = fork();
-    if (witness->pid == 0)
-        witness_process(ends[1], self);
-    close(ends[1]);
-    witness->link = ends[0];
-    if (witness->pid < 0) {
-        close(ends[0]);
-        *witness = (struct witness){.link = -1};
-    }
+    if (pid == 0)
+        witness_process(link, self);
+    *witness = pid > 0 ? (struct witness){.pid = pid, .link = link} : (struct witness){.link = -1};
 }
 
-/* Returns whether it could be said. */
+/* Returns whether the question was sent. */
 static bool say(const struct witness *witness, const struct question *question)
 {
     return witness->pid != 0 && send(witness->link, question, sizeof(*question),
@@ -147,7 +140,7 @@ bool witness_has_got(struct witness *witness, const struct signals_received *sig
         return false;
     while (poll(&link, 1, clock_poll_timeout(deadline)) > 0 &&
            recv(witness->link, &answer, sizeof(answer), MSG_DONTWAIT) == sizeof(answer))
-        if (answer.serial == question.serial) /* else of an earlier question, late */
+        if (answer.serial == question.serial) /* else it answers an earlier question, late */
             return answer.found;
     return false;
 }
@@ -161,7 +154,7 @@ void witness_end(struct witness *witness)
 {
     if (witness->pid == 0)
         return;
-    /* Whoever waits for all children may have had this one. */
+    /* A waitpid(2) for any child may have reaped it. */
     if (waitpid(witness->pid, NULL, WNOHANG) == 0) {
         kill(witness->pid, SIGKILL);
         waitpid(witness->pid, NULL, 0);
