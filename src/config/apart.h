@@ -29,9 +29,9 @@ enum {
 };
 
 struct apart {
-    int features;         /* that do not go together */
-    int choices[2];       /* the settings that may be to blame, as of settings_choice(); 0: none */
-    const char *sentence; /* says so */
+    int features;           /* that do not go together */
+    enum choice choices[2]; /* that may be to blame; 0: none */
+    const char *sentence;   /* says so */
 };
 
 /* Ends with one without a sentence. */

@@ -11,7 +11,7 @@
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "config/config_keys.h"
+#include "config/option_table.h"
 #include "config/resolve.h"
 
 /* The longest line, and more than that many values of 1024 bytes take. */
@@ -41,7 +41,7 @@ static const struct setting *given_already(const struct reader *reader, const st
     for (size_t i = 0; i < reader->settings->len; i++) {
         const struct setting *setting = &reader->settings->list[i];
 
-        if (setting->level == now->level && setting->option == now->option &&
+        if (setting->level == now->level && setting->row == now->row &&
             (!now->lock || strcmp(setting->lock, now->lock) == 0))
             return setting;
     }
@@ -50,19 +50,19 @@ static const struct setting *given_already(const struct reader *reader, const st
 
 static void take_pair(struct reader *reader, char *name, char *value)
 {
-    const struct config_key *key = config_key_named(name);
+    const struct option_row *row = option_table_key(name);
 
     if (!reader->in_section) {
         log_error("'%s' stands before the first section, [zkflock] or [lock NAME]", name);
         refuse(reader);
         return;
     }
-    if (!key) {
+    if (!row) {
         log_error("there is no key '%s'", name);
         refuse(reader);
         return;
     }
-    if (key->lock_only && !reader->lock) {
+    if (row->lock_only && !reader->lock) {
         log_error("%s belongs in a section [lock NAME], not in [zkflock]", name);
         refuse(reader);
         return;
@@ -70,7 +70,7 @@ static void take_pair(struct reader *reader, char *name, char *value)
 
     const struct setting setting = {
         .level = reader->lock ? reader->lock_level : reader->level,
-        .option = key->option,
+        .row = row,
         .name = name,
         .text = value,
         .lock = reader->lock,

@@ -48,7 +48,7 @@ struct options {
     const char *name;         /* LOCK as it was typed; NULL: none was */
     const char *config_file;  /* to be read instead of the usual ones; NULL: those */
     enum action action;
-    bool typed[OPT_LIMIT]; /* the options that stand on the command line */
+    bool typed[CHOICE_COUNT]; /* the command line makes this choice */
 
     char **names; /* --list: what to list, without slashes behind it; of argv, ends in NULL */
     bool json;
@@ -101,10 +101,10 @@ const char *options_action_name(enum action action);
 bool options_take_lock(const struct options *options);
 
 /*
- * The setting of the command line that counts for a choice, as of settings_choice(); NULL if there
- * is none, or only one of the environment or a file.
+ * The setting of the command line that counts for a choice; NULL if there is none, or only one of
+ * the environment or a file.
  */
-const struct setting *options_typed(const struct options *options, int choice);
+const struct setting *options_typed(const struct options *options, enum choice choice);
 
 /*
  * The time of -w or -n, where it stands on the command line; else otherwise.  For what is not a

@@ -9,51 +9,32 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What has no short form.  Those that begin with KEY_ stand in config files alone. */
-enum {
-    KEY_KIND = 256,
-    KEY_LOG_LEVEL,
-    KEY_PATH,
-    KEY_REENTRY,
-    KEY_ROOT,
-    OPT_BREAK,
-    OPT_CONFIG,
-    OPT_CONNECT_TIMEOUT,
-    OPT_DEADLINE,
-    OPT_EXPORT,
-    OPT_FOR,
-    OPT_HELD,
-    OPT_HOLD,
-    OPT_HOOK,
-    OPT_JSON,
-    OPT_KILL_AFTER,
-    OPT_LEASE,
-    OPT_LIST,
-    OPT_LOCK_DELAY,
-    OPT_LOG_FORMAT,
-    OPT_LOG_SYSLOG,
-    OPT_MAX_RUNTIME,
-    OPT_NAMES,
-    OPT_NODE_STYLE,
-    OPT_NO_REENTRY,
-    OPT_NOW,
-    OPT_ONCE_PER,
-    OPT_ON_LOST,
-    OPT_PERMITS,
-    OPT_REMOVE,
-    OPT_RETRY,
-    OPT_RETRY_DELAY,
-    OPT_REVOKE,
-    OPT_SESSION_TIMEOUT,
-    OPT_SHOW_CONFIG,
-    OPT_SIGNAL,
-    OPT_SKIP_EXIT_CODE,
-    OPT_TREE,
-    OPT_UNFAIR,
-    OPT_WATCH,
-    OPT_WITH,
-    OPT_YES,
-    OPT_LIMIT,
+struct option_row;
+
+/*
+ * What settings decide.  Options that decide one thing together, as -s and --permits do, make one
+ * choice: one of a later level replaces all those of earlier ones.
+ */
+enum choice {
+    CHOICE_OWN, /* that of one option alone, by whose name nothing in the program asks */
+    CHOICE_CONFLICT_STATUS,
+    CHOICE_KILL_AFTER,
+    CHOICE_KIND,
+    CHOICE_LEASE,
+    CHOICE_LOCK_DELAY,
+    CHOICE_LOG_LEVEL,
+    CHOICE_NODE_STYLE,
+    CHOICE_ONCE_PER,
+    CHOICE_PATH,
+    CHOICE_RETRY,
+    CHOICE_RETRY_DELAY,
+    CHOICE_ROOT,
+    CHOICE_SERVERS,
+    CHOICE_SKIP_STATUS,
+    CHOICE_TREE,
+    CHOICE_WAIT,
+    CHOICE_WITH,
+    CHOICE_COUNT,
 };
 
 /* Where a setting stands; of two for the same thing the later one here counts. */
@@ -68,9 +49,9 @@ enum settings_level {
 
 struct setting {
     enum settings_level level;
-    int option;   /* a short option's letter, or one of the above */
+    const struct option_row *row;
     char *name;   /* what messages call it */
-    char *text;   /* the value; NULL: it takes none */
+    char *text;   /* the value; NULL: it has none */
     char *lock;   /* the LOCK for which alone it is meant; NULL: all */
     char *origin; /* FILE:LINE; NULL: it stands in no file */
 };
@@ -86,16 +67,13 @@ const struct setting *settings_add(struct settings *settings, const struct setti
 /* Moves all settings of one list to the end of another. */
 void settings_move(struct settings *to, struct settings *from);
 
-/*
- * Options that decide one thing together, as -s and --permits do, make one choice.  Returns the
- * option that stands for it: KEY_KIND, KEY_LOG_LEVEL, 'w', or the option itself.
- */
-int settings_choice(int option);
-
 /* Whether a setting is meant for this LOCK; for NULL, whether it is for all. */
 bool settings_applies(const struct setting *setting, const char *lock);
 
-/* The setting that counts for a choice and a LOCK, or NULL for all locks; NULL if there is none. */
+/*
+ * The setting that counts for a choice, as of option_table_choice(), and a LOCK, or NULL for all
+ * locks; NULL if there is none.
+ */
 const struct setting *settings_find(const struct settings *settings, int choice, const char *lock);
 
 /* The same among those that count no more than level. */

@@ -7,20 +7,10 @@
 #include "base/exitcode.h"
 #include "base/xalloc.h"
 #include "config/apart.h"
+#include "config/option_table.h"
 #include "config/values.h"
 #include "lock/lockname.h"
 #include "lock/recipe.h"
-
-char *together_lock_named(const char *name, const char *root)
-{
-    const char *fault;
-    char *path = lockname_resolve(name, root, &fault);
-
-    /* A name may be a megabyte long. */
-    if (!path)
-        log_error("the LOCK '%.64s%s' %s", name, strlen(name) > 64 ? "..." : "", fault);
-    return path;
-}
 
 static enum naming_kind kind_of(const struct options *options)
 {
@@ -96,27 +86,27 @@ static const struct setting *take_with_kind(const struct options *options,
                                             struct further_lock *lock, int *status)
 {
     const struct setting *own =
-        settings_find_up_to(settings, KEY_KIND, lock->path, SETTINGS_USER_LOCK);
-    const struct setting *typed = settings_find(settings, KEY_KIND, lock->path);
+        settings_find_up_to(settings, CHOICE_KIND, lock->path, SETTINGS_USER_LOCK);
+    const struct setting *typed = settings_find(settings, CHOICE_KIND, lock->path);
     struct options of_own = {.naming = options->naming};
 
-    of_own.typed[OPT_NODE_STYLE] = options->typed[OPT_NODE_STYLE];
-    if (own && own->option == OPT_PERMITS) {
+    of_own.typed[CHOICE_NODE_STYLE] = options->typed[CHOICE_NODE_STYLE];
+    if (own)
+        own->row->take(&of_own, own);
+    if (of_own.permits) {
         log_set_place(own->origin);
         log_error("%s is a semaphore, and --with takes no permits; give that one as LOCK",
                   lock->path);
         *status = EXITCODE_USAGE;
         return own;
     }
-    if (typed && typed != own && typed->option != OPT_PERMITS) {
+    if (typed && typed != own && !options->permits) {
         lock->kind = options->kind;
         return typed;
     }
     if (own) {
         log_set_place(own->origin);
-        *status = values_kind(&of_own, own->name, own->text);
-        if (*status == 0)
-            *status = refuse_apart(apart_find(&of_own));
+        *status = refuse_apart(apart_find(&of_own));
         lock->kind = kind_of(&of_own);
     }
     return own;
@@ -124,7 +114,7 @@ static const struct setting *take_with_kind(const struct options *options,
 
 static const char *servers_of(const struct settings *settings, const char *name)
 {
-    const struct setting *servers = settings_find(settings, 'z', name);
+    const struct setting *servers = settings_find(settings, CHOICE_SERVERS, name);
 
     return servers ? servers->text : SERVERS_DEFAULT;
 }
@@ -139,14 +129,15 @@ static int find_servers_fault(const struct options *options, const struct settin
 {
     for (size_t i = 0; i < options->with_len; i++) {
         const char *name = options->with[i].path;
-        const struct setting *own = settings_find(settings, 'z', name);
+        const struct setting *own = settings_find(settings, CHOICE_SERVERS, name);
         bool is_own = own && own->lock;
         const char *special = is_own ? name : options->name;
 
         if (together_same_ensemble(settings, name, options->name))
             continue;
         log_error("the lock %s has servers of its own (%s), %s has others", special,
-                  settings_find(settings, 'z', special)->origin, is_own ? options->name : name);
+                  settings_find(settings, CHOICE_SERVERS, special)->origin,
+                  is_own ? options->name : name);
         return EXITCODE_USAGE;
     }
     return 0;
@@ -154,10 +145,10 @@ static int find_servers_fault(const struct options *options, const struct settin
 
 char *together_path(const struct settings *settings, const char *name)
 {
-    const struct setting *path = settings_find(settings, KEY_PATH, name);
-    const struct setting *root = settings_find(settings, KEY_ROOT, name);
+    const struct setting *path = settings_find(settings, CHOICE_PATH, name);
+    const struct setting *root = settings_find(settings, CHOICE_ROOT, name);
 
-    return together_lock_named(path ? path->text : name, root ? root->text : LOCKNAME_ROOT);
+    return values_lock_path(path ? path->text : name, root ? root->text : LOCKNAME_ROOT);
 }
 
 static int find_paths(struct options *options, const struct settings *settings)
@@ -175,7 +166,7 @@ static int find_paths(struct options *options, const struct settings *settings)
 
 /* The setting that counts most among those of these choices, 0 being none. */
 static const struct setting *foremost(const struct settings *settings, const char *name,
-                                      const int *choices, size_t count)
+                                      const enum choice *choices, size_t count)
 {
     const struct setting *first = NULL;
 
@@ -219,7 +210,7 @@ static const char *find_kept_part(const char *path)
 static int find_part_fault(const struct options *options, const struct settings *settings,
                            const char *path, const struct setting **blamed)
 {
-    const struct setting *root = settings_find(settings, KEY_ROOT, options->name);
+    const struct setting *root = settings_find(settings, CHOICE_ROOT, options->name);
     const char *slash = find_kept_part(path);
     int len;
 
@@ -252,7 +243,7 @@ static int find_part_faults(const struct options *options, const struct settings
         status = find_part_fault(options, settings, options->with[i].path, blamed);
     if (status)
         return status;
-    *blamed = settings_find(settings, KEY_PATH, options->name);
+    *blamed = settings_find(settings, CHOICE_PATH, options->name);
     if (!*blamed)
         *blamed = settings_section(settings, options->name);
     blame(*blamed);
@@ -261,8 +252,8 @@ static int find_part_faults(const struct options *options, const struct settings
 
 int together_check(struct options *options, const struct settings *settings)
 {
-    static const int times[] = {OPT_LEASE, OPT_KILL_AFTER, OPT_LOCK_DELAY};
-    static const int none[2];
+    static const enum choice times[] = {CHOICE_LEASE, CHOICE_KILL_AFTER, CHOICE_LOCK_DELAY};
+    static const enum choice none[2];
     const char *name = options->name;
     const struct setting *blamed = blame(foremost(settings, name, times, 3));
     const struct apart *row = apart_find(options);
@@ -276,7 +267,7 @@ int together_check(struct options *options, const struct settings *settings)
     for (size_t i = 0; status == 0 && name && i < options->with_len; i++)
         blamed = take_with_kind(options, settings, &options->with[i], &status);
     if (status == 0 && name) {
-        blamed = blame(settings_find(settings, OPT_WITH, name));
+        blamed = blame(settings_find(settings, CHOICE_WITH, name));
         status = find_servers_fault(options, settings);
         if (status == 0)
             status = find_paths(options, settings);

@@ -7,9 +7,6 @@
 #include "config/options.h"
 #include "config/settings.h"
 
-/* The path of a LOCK with this root, to be freed; NULL after a sentence. */
-char *together_lock_named(const char *name, const char *root);
-
 /* The path that the settings give a LOCK, to be freed; NULL after a sentence. */
 char *together_path(const struct settings *settings, const char *name);
 
