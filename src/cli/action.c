@@ -19,7 +19,7 @@ int action_take(struct options *options, enum action action)
     return 0;
 }
 
-/* "--hold and --unlock", to be freed. */
+/* Returns "--hold and --unlock", to be freed. */
 static char *list_of(int actions)
 {
     char *list = NULL;

@@ -6,7 +6,7 @@
 
 #include "config/options.h"
 
-/* Takes an action.  Returns the exit status after a message if another one was asked for before. */
+/* Sets the action.  Returns the exit status after a message if another one was asked for before. */
 int action_take(struct options *options, enum action action);
 
 /*
@@ -16,7 +16,7 @@ int action_take(struct options *options, enum action action);
  */
 int action_check(const struct options *options);
 
-/* Once all settings are in effect: drops what a config file means for commands alone. */
+/* Drops what a config file means for commands alone.  Call it once all settings are in effect. */
 void action_settle(struct options *options);
 
 #endif

@@ -34,7 +34,7 @@ static bool has_form(const struct option_row *row, const char *forms)
     return strcmp(row->forms, forms) == 0;
 }
 
-/* It is in effect at once, and a setting like those of the config files. */
+/* Puts an option into effect, and keeps it as a setting like those of the config files. */
 static int take_option(struct options *options, const struct option_row *row)
 {
     char *name = option_table_name(row);
@@ -51,7 +51,7 @@ static int take_option(struct options *options, const struct option_row *row)
     return row->take ? row->take(options, setting) : 0;
 }
 
-/* The row is NULL after a mistake, which getopt_long(3) has told. */
+/* Takes an option.  row is NULL after a mistake, which getopt_long(3) has reported. */
 static int take_argument(struct options *options, const struct option_row *row, bool *done)
 {
     if (!row)
@@ -70,7 +70,7 @@ static int take_argument(struct options *options, const struct option_row *row, 
     return *done ? text_flush() : take_option(options, row);
 }
 
-/* What is overridden is not looked at. */
+/* Takes variables of the environment.  One that the command line overrides is not checked. */
 static int take_environment(struct options *options)
 {
     int status = 0;
@@ -114,7 +114,7 @@ static bool all_digits(const char *text)
     return *text && strspn(text, "0123456789") == strlen(text);
 }
 
-/* All but ACTION_RUN. */
+/* Takes the operands of all actions but ACTION_RUN. */
 static int take_locks(struct options *options, char **words)
 {
     options->names = words;
@@ -167,8 +167,8 @@ static int take_operands(struct options *options, char **words)
 }
 
 /*
- * A place to list may end in slashes.  A list of one lock that the config files know follows what
- * they say of it.
+ * Takes the operands of --list, which may end in slashes.  If there is only one and a config file
+ * has a section for it, that section counts.
  */
 static void take_listed(struct options *options)
 {
@@ -184,8 +184,9 @@ static void take_listed(struct options *options)
 }
 
 /*
- * Checked as they are, so that what the command line overrides is not left wrong.  Only which
- * ensemble the locks share depends on what is typed, or stands in the environment.
+ * Takes the config files.  They are checked without the command line: a mistake that it overrides
+ * is still a mistake.  Only the servers of the command line and the environment are taken into
+ * account, because they decide whether the locks share an ensemble.
  */
 static int take_config(struct options *options)
 {
@@ -210,8 +211,8 @@ static void open_log(const struct options *options)
 }
 
 /*
- * Behind a mistake, which has been told, only this still counts: who reads stdout is a shell.
- * Behind LOCK too where there is no COMMAND, whose options are its own.
+ * Looks for --export after a mistake that has been reported: a shell reads stdout then.  Looks
+ * behind LOCK too, unless a COMMAND stands there, whose options are its own.
  */
 static void look_for_export(struct options *options, int argc, char **argv)
 {

@@ -57,7 +57,7 @@ static void build(void)
     for (size_t i = 0; i < option_table_len; i++)
         if (option_table[i].forms)
             add_forms(&option_table[i]);
-    /* Of an ambiguous abbreviation all possibilities are told in this order. */
+    /* getopt_long(3) lists the possibilities of an ambiguous abbreviation in this order. */
     qsort(names, names_len, sizeof(names[0]), compare);
 }
 

@@ -12,7 +12,7 @@
 
 enum { MAX_LINES = 64 };
 
-/* Of the section. */
+/* A line of the section. */
 struct line {
     const char *key;
     char *value;
@@ -20,7 +20,7 @@ struct line {
     bool comment;
 };
 
-/* All --with together, or the key; names as they were given, since their sections count. */
+/* Joins the names of all --with, or the key's, as they were given, since their sections count. */
 static char *join_with(const struct options *options, enum settings_level level)
 {
     const struct settings *settings = &options->settings;
@@ -36,13 +36,13 @@ static char *join_with(const struct options *options, enum settings_level level)
     return joined;
 }
 
-/* As a file takes it, to be freed. */
+/* Returns the value as a file takes it, to be freed. */
 static char *value_text(const struct options *options, const struct option_row *row,
                         const struct setting *setting)
 {
     if (row->choice == CHOICE_WITH)
         return join_with(options, setting->level);
-    /* What -v comes to depends on those before it. */
+    /* A second -v comes to more than the first. */
     return xstrdup(row->choice == CHOICE_LOG_LEVEL ? row->words[options->log_level]
                                                    : setting->text);
 }
@@ -56,14 +56,14 @@ static const char *origin_text(const struct setting *setting)
     return setting->level == SETTINGS_ENVIRONMENT ? setting->name : "command line";
 }
 
-/* Where a path comes from that no key gives: LOCK itself, or the root before it. */
+/* Returns where a path comes from that no key gives: LOCK itself, or the root before it. */
 static const char *path_origin(const struct settings *settings, const char *name)
 {
     return name && name[0] == '/' ? "command line"
                                   : origin_text(settings_find(settings, CHOICE_ROOT, name));
 }
 
-/* Whether a row has a line: one of kind and permits has, the one that is in use. */
+/* Returns whether a row has a line.  Of kind and permits the one that is in use has. */
 static bool is_shown(const struct options *options, const struct option_row *row)
 {
     if (!row->key || (row->lock_only && !options->name))

@@ -49,13 +49,13 @@ struct option_row {
 extern const struct option_row option_table[];
 extern const size_t option_table_len;
 
-/* What messages call an option of the command line, to be freed. */
+/* Returns what messages call an option of the command line, to be freed. */
 char *option_table_name(const struct option_row *row);
 
-/* The row of a key; NULL if there is no such key. */
+/* Returns the row of a key; NULL if there is no such key. */
 const struct option_row *option_table_key(const char *key);
 
-/* The choice of a row.  If that is CHOICE_OWN: a number that no other row has. */
+/* Returns the choice of a row, or for CHOICE_OWN a number that no other row has. */
 int option_table_choice(const struct option_row *row);
 
 #endif

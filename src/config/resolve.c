@@ -68,7 +68,7 @@ static void forget_choice(struct options *options, enum choice choice)
     }
 }
 
-/* All of one level; a choice that it makes replaces the one of lower levels altogether. */
+/* Takes the settings of a level.  A choice that is made there replaces those of lower levels. */
 static int take_level(struct options *options, const struct settings *settings,
                       enum settings_level level)
 {

@@ -1,7 +1,6 @@
 /*
  * What was asked for, before it is put into effect: a list of options with their values as texts,
- * each with the place where it was given.  It does not matter to those who read it whether that is
- * the command line, the environment or a config file.
+ * each with the place where it stands: the command line, the environment or a config file.
  */
 #ifndef ZKFLOCK_SETTINGS_H
 #define ZKFLOCK_SETTINGS_H
@@ -37,7 +36,7 @@ enum choice {
     CHOICE_COUNT,
 };
 
-/* Where a setting stands; of two for the same thing the later one here counts. */
+/* Where a setting stands.  If two make the same choice, that of the later level counts. */
 enum settings_level {
     SETTINGS_SYSTEM, /* the system's file, for all locks */
     SETTINGS_USER,   /* the user's file, or the one of --config */
@@ -61,31 +60,31 @@ struct settings {
     size_t len;
 };
 
-/* Appends a setting, of which the strings are copied; returns it, valid until the next call. */
+/* Appends a copy of a setting and its strings.  Returns it; it is valid until the next call. */
 const struct setting *settings_add(struct settings *settings, const struct setting *setting);
 
 /* Moves all settings of one list to the end of another. */
 void settings_move(struct settings *to, struct settings *from);
 
-/* Whether a setting is meant for this LOCK; for NULL, whether it is for all. */
+/* Returns whether a setting is meant for this LOCK, or, for NULL, for all locks. */
 bool settings_applies(const struct setting *setting, const char *lock);
 
 /*
- * The setting that counts for a choice, as of option_table_choice(), and a LOCK, or NULL for all
- * locks; NULL if there is none.
+ * Returns the setting that counts for a choice, as of option_table_choice(), and for a LOCK, or for
+ * all locks if that is NULL.  Returns NULL if there is none.
  */
 const struct setting *settings_find(const struct settings *settings, int choice, const char *lock);
 
-/* The same among those that count no more than level. */
+/* Does the same, but passes over levels above this one. */
 const struct setting *settings_find_up_to(const struct settings *settings, int choice,
                                           const char *lock, enum settings_level level);
 
-/* The first setting for this LOCK alone; NULL if there is none. */
+/* Returns the first setting for this LOCK alone; NULL if there is none. */
 const struct setting *settings_section(const struct settings *settings, const char *lock);
 
 /*
- * The exit status for a fault of a setting, or of several of which it counts most: instead of
- * EXITCODE_USAGE it is EXITCODE_CONFIG where the setting does not stand on the command line.
+ * Returns the exit status for a fault of a setting: EXITCODE_CONFIG in place of EXITCODE_USAGE if
+ * the setting does not stand on the command line.
  */
 int settings_status(const struct setting *setting, int status);
 

@@ -18,8 +18,8 @@ static enum naming_kind kind_of(const struct options *options)
 }
 
 /*
- * Times that do not go together.  The lock may have another lease than is asked for here: that is
- * found out when it is known, and so is everything where none is asked for.
+ * Finds times that do not go together.  If the lock has another lease than is asked for here, or
+ * none is asked for, the times are checked again when its lease is known.
  */
 static int find_lease_fault(const struct options *options)
 {
@@ -42,7 +42,7 @@ static bool is_named_twice(const struct options *options, size_t with)
     return false;
 }
 
-/* One that holds a permit would wait for the turn of one that waits for a permit. */
+/* Returns whether a path is a znode of the semaphore: its lock would wait behind its own permit. */
 static bool is_part_of_semaphore(const struct options *options, const char *path)
 {
     size_t len = strlen(options->lock);
@@ -124,7 +124,7 @@ bool together_same_ensemble(const struct settings *settings, const char *name, c
     return servers_alike(servers_of(settings, name), servers_of(settings, other));
 }
 
-/* A lock that is named with the one of options has to be where it is without that one. */
+/* Finds a lock of --with that has other servers when it is used alone. */
 static int find_servers_fault(const struct options *options, const struct settings *settings)
 {
     for (size_t i = 0; i < options->with_len; i++) {
@@ -164,7 +164,7 @@ static int find_paths(struct options *options, const struct settings *settings)
     return options->lock ? 0 : EXITCODE_USAGE;
 }
 
-/* The setting that counts most among those of these choices, 0 being none. */
+/* Returns the setting that counts most among those of these choices; CHOICE_OWN is none. */
 static const struct setting *foremost(const struct settings *settings, const char *name,
                                       const enum choice *choices, size_t count)
 {
@@ -180,14 +180,14 @@ static const struct setting *foremost(const struct settings *settings, const cha
     return first;
 }
 
-/* What is said next is said of its place; returns it. */
+/* Has the next sentence begin with the place of a setting; returns the setting. */
 static const struct setting *blame(const struct setting *setting)
 {
     log_set_place(setting ? setting->origin : NULL);
     return setting;
 }
 
-/* The first part that is not the lock's own to name, with its slash; NULL if there is none. */
+/* Returns the first part that no lock may have, with its slash; NULL if there is none. */
 static const char *find_kept_part(const char *path)
 {
     for (const char *slash = path; slash; slash = strchr(slash + 1, '/')) {
@@ -204,8 +204,9 @@ static const char *find_kept_part(const char *path)
 }
 
 /*
- * X/leases makes X a semaphore to everybody, and one without permits; X/0000000000 is a contender
- * of X.  X/locks only is in the way of a semaphore that X already is, which is found out there.
+ * Finds a part that has a meaning of its own: X/leases makes X a semaphore, one without permits, to
+ * every client; X/0000000000 is a contender of X.  X/locks harms only if X is a semaphore already,
+ * which is checked when the lock is taken.
  */
 static int find_part_fault(const struct options *options, const struct settings *settings,
                            const char *path, const struct setting **blamed)
@@ -231,7 +232,7 @@ static int find_part_fault(const struct options *options, const struct settings 
     return EXITCODE_USAGE;
 }
 
-/* Where such locks were made by others they can be looked at, broken and removed. */
+/* Other clients may have made such locks: they can be listed, broken and removed, but not taken. */
 static int find_part_faults(const struct options *options, const struct settings *settings,
                             const struct setting **blamed)
 {

@@ -16,13 +16,13 @@
 
 #define LIMIT_MAX (CLOCK_S * 86400 * 1000)
 
-/* Where the value of a setting goes. */
+/* Returns where the value of a setting goes. */
 static void *member_of(struct options *options, const struct setting *setting)
 {
     return (char *)options + setting->row->member;
 }
 
-/* Says what the setting takes. */
+/* Says what a setting takes, and returns the exit status. */
 static int refuse(const struct setting *setting, const char *what)
 {
     log_error("%s takes %s, not '%s'", setting->name, what, setting->text);
@@ -31,7 +31,7 @@ static int refuse(const struct setting *setting, const char *what)
 
 /* ---- words ---- */
 
-/* "kill, term or warn", to be freed. */
+/* Returns "kill, term or warn", to be freed. */
 static char *list_of(const char *const *words)
 {
     char *list = xstrdup(words[0]);
@@ -41,7 +41,7 @@ static char *list_of(const char *const *words)
     return list;
 }
 
-/* The index of the text among the words; -1 after a sentence. */
+/* Returns the index of the text among the words; -1 after a sentence. */
 static int find_word(const struct setting *setting, const char *const *words)
 {
     char *list;
@@ -99,7 +99,7 @@ int values_verbose(struct options *options, const struct setting *setting)
 
 /* ---- numbers ---- */
 
-/* Digits alone: strtol(3) would take blanks and signs too. */
+/* Reads digits: strtol(3) alone would take blanks and signs too. */
 static bool parse_number(const char *text, long least, long most, int *number)
 {
     char *end;
@@ -185,7 +185,7 @@ int values_milliseconds(struct options *options, const struct setting *setting)
 
 int values_limit(struct options *options, const struct setting *setting)
 {
-    /* What is written as more than 0 is a limit: it must not become none by rounding. */
+    /* Rounding must not turn a time above 0 into 0, which is no limit. */
     int64_t least = strpbrk(setting->text, "123456789") ? 1 : 0;
     int64_t *limit = member_of(options, setting);
     int status = take_time(setting, least, LIMIT_MAX, limit);
@@ -265,7 +265,7 @@ int values_root(struct options *options, const struct setting *setting)
         return refuse(setting, "the path of a znode, such as " LOCKNAME_ROOT);
     if (root[1])
         fault = znode_path_fault(root);
-    if (!fault) /* Whether any lock at all can have its place there. */
+    if (!fault) /* can a lock stand below it? */
         path = lockname_resolve("x", root, &fault);
     if (!path)
         log_error("the %s '%.64s' %s", setting->name, root, fault);

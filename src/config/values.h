@@ -39,10 +39,10 @@ int values_with(struct options *options, const struct setting *setting);
 int values_path(struct options *options, const struct setting *setting);
 int values_root(struct options *options, const struct setting *setting);
 
-/* The path of a LOCK with this root, to be freed; NULL after a sentence. */
+/* Returns the path of a LOCK below this root, to be freed; NULL after a sentence. */
 char *values_lock_path(const char *name, const char *root);
 
-/* Whether this may be the name of a lock; if not, after a sentence. */
+/* Returns whether a lock may have this name; says why not. */
 bool values_is_lock(const char *name);
 
 #endif
