@@ -9,7 +9,8 @@
 enum { FIRST_ROW = UCHAR_MAX + 1 }; /* what getopt_long(3) returns for the first row's long forms */
 
 static char letters[2 * UCHAR_MAX] = "+"; /* up to the first operand */
-static struct option *names;              /* ends in one without a name */
+static size_t letters_len = 1;
+static struct option *names; /* ends in one without a name */
 static size_t names_len;
 static const struct option_row *row_of_letter[UCHAR_MAX + 1];
 
@@ -18,9 +19,9 @@ static void add_letter(char letter, bool has_value, const struct option_row *row
     if (row_of_letter[(unsigned char)letter])
         return;
     row_of_letter[(unsigned char)letter] = row;
-    strncat(letters, &letter, 1);
+    letters[letters_len++] = letter;
     if (has_value)
-        strcat(letters, ":");
+        letters[letters_len++] = ':';
 }
 
 static void add_name(char *name, bool has_value, const struct option_row *row)
@@ -54,6 +55,7 @@ static int compare(const void *a, const void *b)
 
 static void build(void)
 {
+    names = xcalloc(1, sizeof(names[0]));
     for (size_t i = 0; i < option_table_len; i++)
         if (option_table[i].forms)
             add_forms(&option_table[i]);

@@ -261,7 +261,7 @@ const struct option_row *option_table_key(const char *key)
     return NULL;
 }
 
-int option_table_choice(const struct option_row *row)
+unsigned int option_table_choice(const struct option_row *row)
 {
-    return row->choice ? (int)row->choice : CHOICE_COUNT + (int)(row - option_table);
+    return row->choice ? row->choice : CHOICE_COUNT + (unsigned int)(row - option_table);
 }

@@ -56,6 +56,6 @@ char *option_table_name(const struct option_row *row);
 const struct option_row *option_table_key(const char *key);
 
 /* Returns the choice of a row, or for CHOICE_OWN a number that no other row has. */
-int option_table_choice(const struct option_row *row);
+unsigned int option_table_choice(const struct option_row *row);
 
 #endif

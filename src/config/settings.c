@@ -41,12 +41,13 @@ bool settings_applies(const struct setting *setting, const char *lock)
     return !setting->lock || (lock && strcmp(setting->lock, lock) == 0);
 }
 
-const struct setting *settings_find(const struct settings *settings, int choice, const char *lock)
+const struct setting *settings_find(const struct settings *settings, unsigned int choice,
+                                    const char *lock)
 {
     return settings_find_up_to(settings, choice, lock, SETTINGS_COMMAND_LINE);
 }
 
-const struct setting *settings_find_up_to(const struct settings *settings, int choice,
+const struct setting *settings_find_up_to(const struct settings *settings, unsigned int choice,
                                           const char *lock, enum settings_level level)
 {
     const struct setting *found = NULL;

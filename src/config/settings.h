@@ -73,10 +73,11 @@ bool settings_applies(const struct setting *setting, const char *lock);
  * Returns the setting that counts for a choice, as of option_table_choice(), and for a LOCK, or for
  * all locks if that is NULL.  Returns NULL if there is none.
  */
-const struct setting *settings_find(const struct settings *settings, int choice, const char *lock);
+const struct setting *settings_find(const struct settings *settings, unsigned int choice,
+                                    const char *lock);
 
 /* Does the same, but passes over levels above this one. */
-const struct setting *settings_find_up_to(const struct settings *settings, int choice,
+const struct setting *settings_find_up_to(const struct settings *settings, unsigned int choice,
                                           const char *lock, enum settings_level level);
 
 /* Returns the first setting for this LOCK alone; NULL if there is none. */
