@@ -60,14 +60,18 @@ _zkflock_split() {
   [[ ! $piece || ${piece//["$COMP_WORDBREAKS"]/} ]] || last_piece=''
 }
 
-_zkflock_takes_value() { # _zkflock_takes_value OPTION
-  case $1 in
-  -E | -w | -z | --conflict-exit-code | --wait | --timeout | --servers | --config | \
-    --connect-timeout | --deadline | --for | --hook | --kill-after | --lease | --lock-delay | \
-    --log-format | --max-runtime | --node-style | --on-lost | --once-per | --permits | --retry | \
-    --retry-delay | --session-timeout | --signal | --skip-exit-code | --with) ;;
-  *) return 1 ;;
-  esac
+# Asks the program that is typed for the options that go before LOCK: sets values[OPTION] to the name
+# of its value, or to nothing.  An alias is no program.
+_zkflock_ask() {
+  local line form pattern='^ {2,6}((-[^ ,]+, )*-[^ ,]+)( ([^ ]+))?( |$)'
+
+  _zkflock_value "${words[0]}"
+  while IFS= read -r line; do
+    [[ $line =~ $pattern && ${BASH_REMATCH[1]} != -c,* ]] || continue
+    for form in ${BASH_REMATCH[1]//,/}; do
+      values[$form]=${BASH_REMATCH[4]}
+    done
+  done < <({ "$REPLY" --help || zkflock --help; } 2>/dev/null </dev/null)
 }
 
 # _zkflock_note OPTION [VALUE]: what matters of an option that was typed.
@@ -112,12 +116,12 @@ _zkflock_scan() {
     # A cluster: all but the last letter, unless what follows a letter is its value.
     while [[ $letters ]]; do
       option=-${letters:0:1} letters=${letters:1}
-      ! _zkflock_takes_value "$option" || break
+      [[ ! ${values[$option]-} ]] || break
       [[ ! $letters ]] || _zkflock_note "$option"
     done
     if [[ $letters ]]; then
       _zkflock_note "$option" "$letters"
-    elif ! _zkflock_takes_value "$option"; then
+    elif [[ ! ${values[$option]-} ]]; then
       _zkflock_note "$option"
     elif ((++at == last)); then
       return
@@ -198,35 +202,36 @@ _zkflock_offer_signals() {
 }
 
 _zkflock_offer_values() {
+  local choices
+
   case $option in
   --config) _zkflock_offer_files ;;
   --for) _zkflock_offer_lines < <(compgen -G '/proc/[0-9]*' | sed 's,.*/,,') ;;
   --hook) _zkflock_offer_programs ;;
-  --log-format) _zkflock_offer text json ;;
-  --node-style)
-    _zkflock_offer curator kazoo plain:
-    # A prefix follows.
-    [[ ${COMPREPLY-} != *: ]] || compopt -o nospace
-    ;;
-  --on-lost) _zkflock_offer kill term warn ;;
   --signal) _zkflock_offer_signals ;;
   --with) _zkflock_offer_locks ;;
+  *)
+    [[ ${values[$option]-} == *'|'* ]] || return
+    IFS='|' read -ra choices <<<"${values[$option]}"
+    _zkflock_offer "${choices[@]/:*/:}"
+    # What stands for the rest follows.
+    [[ ${COMPREPLY-} != *: ]] || compopt -o nospace
+    ;;
   esac
 }
 
 _zkflock_offer_options() {
-  local cluster='^-[xesnuovqhV]*[EwzxesnuovqhV]$'
+  local i option
 
-  _zkflock_offer -x -e --exclusive -s --shared --permits --unfair --with --no-reentry \
-    --hold --export --for -u --unlock \
-    --list --json --watch --names --held --revoke --break --yes --remove \
-    -n --nb --nonblock --nonblocking -w --wait --timeout --deadline -E --conflict-exit-code \
-    --max-runtime --once-per --now --skip-exit-code --tree -o --close --hook \
-    -z --servers --connect-timeout --retry --retry-delay --session-timeout --node-style \
-    --lease --signal --kill-after --on-lost --lock-delay \
-    --config --show-config -v --verbose --log-format --log-syslog -q --quiet \
-    -h --help -V --version
-  [[ ${COMPREPLY-} || ! $cur =~ $cluster ]] || COMPREPLY=("$cur")
+  _zkflock_offer "${!values[@]}"
+  [[ ! ${COMPREPLY-} ]] || return
+  # A cluster of letters is whole.
+  for ((i = 1; i < ${#cur}; i++)); do
+    option=-${cur:i:1}
+    [[ ${values[$option]+known} ]] || return
+    [[ ! ${values[$option]} || $((i + 1)) -eq ${#cur} ]] || return
+  done
+  COMPREPLY=("$cur")
 }
 
 # The words behind LOCK.
@@ -249,10 +254,12 @@ _zkflock_offer_command() {
 
 _zkflock() {
   local words starts last_piece cur prefix='' REPLY quote opened
-  local at option='' ended='' action='' arguments=()
+  local at option='' ended='' action='' arguments=() IFS=$' \t\n'
+  local -A values=()
 
   COMPREPLY=()
   _zkflock_split
+  _zkflock_ask
   _zkflock_scan
   cur=${words[-1]}
   if [[ $option ]]; then

@@ -11,6 +11,7 @@ function __zkflock_typed
     set -l operands
     set -l action
     set -l ensemble
+    set -l valued (string match -rv -- -- $__zkflock_valued | string trim -c - | string join '')
     for word in $words[2..]
         if set -q operands[1]
             set -a operands $word
@@ -21,16 +22,13 @@ function __zkflock_typed
             set -a operands $word
         else if test "$word" = --
             set ended yes
-        else if contains -- $word --config --conflict-exit-code --connect-timeout --deadline --for \
-                --hook --kill-after --lease --lock-delay --log-format --max-runtime --node-style \
-                --on-lost --once-per --permits --retry --retry-delay --servers --session-timeout \
-                --signal --skip-exit-code --timeout --wait --with
+        else if contains -- $word $__zkflock_valued
             set pending $word
         else if string match -q -- '--*' $word
             set -a options $word
         else
             # A cluster: flags, then perhaps one with a value.
-            set -l part (string match -r -- '^-([^Ewz]*)([Ewz]?)(.*)$' $word)
+            set -l part (string match -r -- "^-([^$valued]*)([$valued]?)(.*)\$" $word)
             string match -q '*u*' -- $part[2]; and set -a options --unlock
             if test -n "$part[4]"
                 set -a options "-$part[3]=$part[4]"
@@ -109,8 +107,13 @@ complete -c zkflock -n __zkflock_expects_command -a '(__zkflock_command)'
 complete -c zkflock -n __zkflock_expects_shell_command -s c -l command -x \
     -a '(__fish_complete_command)' -d 'Run one string through the shell'
 
+set -g __zkflock_valued # the options that take a value
+
 function __zkflock_option
     complete -c zkflock -n __zkflock_expects_option $argv
+    argparse 's=+' 'l=+' 'a=' 'd=' F r x -- $argv
+    set -q _flag_r; or set -q _flag_x
+    and set -a __zkflock_valued -$_flag_s --$_flag_l
 end
 
 __zkflock_option -s x -s e -l exclusive -d 'An exclusive lock (the default)'

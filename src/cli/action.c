@@ -6,88 +6,20 @@
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "cli/option_table.h"
+#include "config/option_table.h"
 
 int action_take(struct options *options, enum action action)
 {
     if (options->action != ACTION_RUN && options->action != action) {
         log_error("%s and %s do not go together: each is a thing of its own to do",
-                  options_action_name(options->action), options_action_name((enum action)action));
+                  options_action_name(options->action), options_action_name(action));
         return EXITCODE_USAGE;
     }
     options->action = action;
     return 0;
 }
 
-/* ---- what goes with what ---- */
-
-enum {
-    RUN = 1 << ACTION_RUN,
-    HOLD = 1 << ACTION_HOLD,
-    UNLOCK = 1 << ACTION_UNLOCK,
-    LIST = 1 << ACTION_LIST,
-    REVOKE = 1 << ACTION_REVOKE,
-    BREAK = 1 << ACTION_BREAK,
-    REMOVE = 1 << ACTION_REMOVE,
-    SHOW = 1 << ACTION_SHOW_CONFIG, /* takes all that a config file can say */
-
-    TAKES = ACTIONS_TAKE_LOCK,
-    WAITS = TAKES | REVOKE | REMOVE,
-    ASKS_SERVERS = WAITS | LIST | BREAK,
-    ALL = ASKS_SERVERS | UNLOCK,
-};
-
-static const char no_wait[] = "it waits for nobody";
-static const char no_holder[] = "nothing is run under the lock";
-static const char no_command[] = "there is no command";
-static const char no_server[] = "it asks no server";
-
-const struct action_effect action_effects[] = {
-    {'e', TAKES, no_holder},
-    {'s', TAKES, no_holder},
-    {'x', TAKES, no_holder},
-    {OPT_PERMITS, TAKES, no_holder},
-    {OPT_UNFAIR, TAKES, no_holder},
-    {OPT_WITH, TAKES, "give that LOCK a call of its own"},
-    {OPT_NO_REENTRY, TAKES, no_holder},
-    {OPT_EXPORT, HOLD | UNLOCK, NULL},
-    {OPT_FOR, HOLD | UNLOCK, NULL},
-    {OPT_JSON, LIST, NULL},
-    {OPT_WATCH, LIST, NULL},
-    {OPT_NAMES, LIST, NULL},
-    {OPT_HELD, LIST, NULL},
-    {OPT_YES, REVOKE | BREAK, NULL},
-    {'n', WAITS, no_wait},
-    {'w', WAITS, no_wait},
-    {'E', TAKES, no_command},
-    {OPT_ONCE_PER, RUN | SHOW, "there is no command whose success could be noted"},
-    {OPT_NOW, RUN, "nothing is run"},
-    {OPT_SKIP_EXIT_CODE, RUN | SHOW, no_command},
-    {OPT_DEADLINE, RUN | SHOW, no_command},
-    {OPT_MAX_RUNTIME, RUN | SHOW, no_command},
-    {OPT_TREE, RUN | SHOW, no_command},
-    {'o', RUN | SHOW, no_command},
-    {OPT_HOOK, TAKES, no_holder},
-    {'z', ALL, NULL},
-    {OPT_CONNECT_TIMEOUT, ASKS_SERVERS, no_server},
-    {OPT_SESSION_TIMEOUT, ASKS_SERVERS, no_server},
-    {OPT_RETRY, TAKES, no_holder},
-    {OPT_RETRY_DELAY, TAKES, no_holder},
-    {OPT_NODE_STYLE, TAKES, no_holder},
-    {OPT_LEASE, TAKES, no_holder},
-    {OPT_SIGNAL, TAKES, no_holder},
-    {OPT_KILL_AFTER, TAKES, no_holder},
-    {OPT_ON_LOST, TAKES, no_holder},
-    {OPT_LOCK_DELAY, TAKES, no_holder},
-    {OPT_CONFIG, ALL, NULL},
-    {'v', ALL, NULL},
-    {'q', ALL, NULL},
-    {OPT_LOG_FORMAT, ALL, NULL},
-    {OPT_LOG_SYSLOG, ALL, NULL},
-    {0, 0, NULL},
-};
-
-/* "--hold and --unlock", to be freed. */
+/* Returns "--hold and --unlock", to be freed. */
 static char *list_of(int actions)
 {
     char *list = NULL;
@@ -101,31 +33,36 @@ static char *list_of(int actions)
     return list;
 }
 
-static void refuse(const struct options *options, const struct action_effect *effect)
+static int refuse(const struct options *options, const struct setting *setting)
 {
-    char *option = option_table_name(effect->option);
-    char *actions = effect->why ? NULL : list_of(effect->actions);
+    const struct option_row *row = setting->row;
+    char *actions = row->why ? NULL : list_of(row->actions);
 
     if (!actions)
-        log_error("%s does not go with %s: %s", option, options_action_name(options->action),
-                  effect->why);
+        log_error("%s does not go with %s: %s", setting->name, options_action_name(options->action),
+                  row->why);
     else if (options->action == ACTION_RUN)
-        log_error("%s goes with %s alone", option, actions);
+        log_error("%s goes with %s alone", setting->name, actions);
     else
-        log_error("%s does not go with %s: it goes with %s alone", option,
+        log_error("%s does not go with %s: it goes with %s alone", setting->name,
                   options_action_name(options->action), actions);
     free(actions);
-    free(option);
+    return EXITCODE_USAGE;
 }
 
 int action_check(const struct options *options)
 {
-    for (const struct action_effect *effect = action_effects; effect->option; effect++) {
-        if (!options->typed[effect->option] || effect->actions & 1 << options->action)
-            continue;
-        refuse(options, effect);
-        return EXITCODE_USAGE;
+    const struct setting *first = NULL;
+
+    for (size_t i = 0; i < options->settings.len; i++) {
+        const struct setting *setting = &options->settings.list[i];
+
+        if (setting->row->actions && !(setting->row->actions & 1 << options->action) &&
+            (!first || setting->row < first->row))
+            first = setting;
     }
+    if (first)
+        return refuse(options, first);
     if (options->action == ACTION_HOLD && options->hold_export && !options->hold_for) {
         log_error("--export goes with --for: in $( ) it is not certain which process calls "
                   "zkflock; in a script --for $$");

@@ -1,5 +1,6 @@
 #include "cli/arguments.h"
 
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +9,13 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "cli/action.h"
-#include "cli/option_table.h"
+#include "cli/getopt_table.h"
 #include "cli/show_config.h"
 #include "cli/usage.h"
 #include "config/config.h"
+#include "config/option_table.h"
 #include "config/resolve.h"
 #include "config/together.h"
-#include "config/values.h"
 
 #ifndef ZKFLOCK_VERSION
 #define ZKFLOCK_VERSION "unknown"
@@ -28,98 +29,67 @@ static int usage(void)
 
 /* ---- options ---- */
 
-/* flock(1)'s options that cannot mean the same here. */
-static int refuse(int option)
+static bool has_form(const struct option_row *row, const char *forms)
 {
-    switch (option) {
-    case 'F':
-        log_error("-F, --no-fork is not possible: the process that holds the lock has to stay, to "
-                  "give it back; leave the option out");
-        break;
-    case 'c':
-        log_error("-c goes behind LOCK: zkflock LOCK -c 'SHELL COMMAND'");
-        break;
-    default:
-        return usage(); /* getopt_long() has said what is wrong */
-    }
-    return EXITCODE_USAGE;
+    return strcmp(row->forms, forms) == 0;
 }
 
-static int take_option(struct options *options, int option)
+/* Puts an option into effect, and keeps it as a setting like those of the config files. */
+static int take_option(struct options *options, const struct option_row *row)
 {
-    char *name = option_table_name(option);
-    const struct setting setting = {
-        .level = SETTINGS_COMMAND_LINE, .option = option, .name = name, .text = optarg};
-    int status = resolve_check(settings_add(&options->settings, &setting));
+    char *name = option_table_name(row);
+    const struct setting *setting = settings_add(
+        &options->settings, &(struct setting){.level = SETTINGS_COMMAND_LINE,
+                                              .row = row,
+                                              .name = name,
+                                              .text = optarg ? optarg : (char *)row->means});
 
     free(name);
-    return status;
+    options->typed[row->choice] = true;
+    if (row->action)
+        return action_take(options, row->action);
+    return row->take ? row->take(options, setting) : 0;
 }
 
-static int take_argument(struct options *options, int option)
+/* Takes an option.  row is NULL after a mistake, which getopt_long(3) has reported. */
+static int take_argument(struct options *options, const struct option_row *row, bool *done)
 {
-    options->typed[option] = true;
-    switch (option) {
-    case 'F':
-    case 'c':
-    case '?':
-        return refuse(option);
-    case OPT_HOLD:
-        return action_take(options, ACTION_HOLD);
-    case 'u':
-        return action_take(options, ACTION_UNLOCK);
-    case OPT_LIST:
-        return action_take(options, ACTION_LIST);
-    case OPT_REVOKE:
-        return action_take(options, ACTION_REVOKE);
-    case OPT_BREAK:
-        return action_take(options, ACTION_BREAK);
-    case OPT_REMOVE:
-        return action_take(options, ACTION_REMOVE);
-    case OPT_SHOW_CONFIG:
-        return action_take(options, ACTION_SHOW_CONFIG);
-    case OPT_EXPORT:
-        options->hold_export = true;
-        return 0;
-    case OPT_FOR:
-        return values_pid(options, "--for", optarg);
-    case OPT_JSON:
-        options->json = true;
-        return 0;
-    case OPT_WATCH:
-        options->watch = true;
-        return 0;
-    case OPT_NAMES:
-        options->names_only = true;
-        return 0;
-    case OPT_NOW:
-        options->now = true;
-        return 0;
-    case OPT_HELD:
-        options->held_only = true;
-        return 0;
-    case OPT_YES:
-        options->yes = true;
-        return 0;
-    case OPT_CONFIG:
-        options->config_file = optarg;
-        return 0;
-    default:
-        return take_option(options, option);
+    if (!row)
+        return usage();
+    if (row->refusal) {
+        log_error("%s", row->refusal);
+        return EXITCODE_USAGE;
     }
+    *done = true;
+    if (has_form(row, "-h, --help"))
+        usage_print();
+    else if (has_form(row, "-V, --version"))
+        printf("zkflock %s\n", ZKFLOCK_VERSION);
+    else
+        *done = false;
+    return *done ? text_flush() : take_option(options, row);
 }
 
-/* What is overridden is not looked at. */
+/* Takes variables of the environment.  One that the command line overrides is not checked. */
 static int take_environment(struct options *options)
 {
-    char *servers = getenv(SERVERS_VARIABLE);
-    char name[] = "$" SERVERS_VARIABLE;
-    const struct setting setting = {
-        .level = SETTINGS_ENVIRONMENT, .option = 'z', .name = name, .text = servers};
+    int status = 0;
 
-    if (!servers || !*servers || settings_find(&options->settings, 'z', NULL))
-        return 0;
-    return resolve_check(settings_add(&options->settings, &setting));
+    for (size_t i = 0; i < option_table_len && status == 0; i++) {
+        const struct option_row *row = &option_table[i];
+        char *value = row->variable ? getenv(row->variable) : NULL;
+        char *name;
+
+        if (!value || !*value || settings_find(&options->settings, option_table_choice(row), NULL))
+            continue;
+        name = xasprintf("$%s", row->variable);
+        status = resolve_check(settings_add(
+            &options->settings,
+            &(struct setting){
+                .level = SETTINGS_ENVIRONMENT, .row = row, .name = name, .text = value}));
+        free(name);
+    }
+    return status;
 }
 
 /* ---- operands ---- */
@@ -144,7 +114,7 @@ static bool all_digits(const char *text)
     return *text && strspn(text, "0123456789") == strlen(text);
 }
 
-/* All but ACTION_RUN. */
+/* Takes the operands of all actions but ACTION_RUN. */
 static int take_locks(struct options *options, char **words)
 {
     options->names = words;
@@ -197,8 +167,8 @@ static int take_operands(struct options *options, char **words)
 }
 
 /*
- * A place to list may end in slashes.  A list of one lock that the config files know follows what
- * they say of it.
+ * Takes the operands of --list, which may end in slashes.  If there is only one and a config file
+ * has a section for it, that section counts.
  */
 static void take_listed(struct options *options)
 {
@@ -214,13 +184,14 @@ static void take_listed(struct options *options)
 }
 
 /*
- * Checked as they are, so that what the command line overrides is not left wrong.  Only which
- * ensemble the locks share depends on what is typed, or stands in the environment.
+ * Takes the config files.  They are checked without the command line: a mistake that it overrides
+ * is still a mistake.  Only the servers of the command line and the environment are taken into
+ * account, because they decide whether the locks share an ensemble.
  */
 static int take_config(struct options *options)
 {
     struct settings files = {0};
-    const struct setting *servers = settings_find(&options->settings, 'z', NULL);
+    const struct setting *servers = settings_find(&options->settings, CHOICE_SERVERS, NULL);
     int status = config_read(&files, options->config_file);
 
     if (servers)
@@ -240,19 +211,18 @@ static void open_log(const struct options *options)
 }
 
 /*
- * Behind a mistake, which has been told, only this still counts: who reads stdout is a shell.
- * Behind LOCK too where there is no COMMAND, whose options are its own.
+ * Looks for --export after a mistake that has been reported: a shell reads stdout then.  Looks
+ * behind LOCK too, unless a COMMAND stands there, whose options are its own.
  */
 static void look_for_export(struct options *options, int argc, char **argv)
 {
-    int option;
+    const struct option_row *row;
 
     opterr = 0;
     do {
-        while ((option = getopt_long(argc, argv, option_table_short, option_table_long, NULL)) !=
-               -1) {
-            options->hold_export |= option == OPT_EXPORT;
-            if (option == OPT_HOLD)
+        while (getopt_table_next(argc, argv, &row)) {
+            options->hold_export |= row && has_form(row, "--export");
+            if (row && row->action == ACTION_HOLD)
                 options->action = ACTION_HOLD;
         }
     } while (options->action != ACTION_RUN && ++optind < argc);
@@ -260,26 +230,16 @@ static void look_for_export(struct options *options, int argc, char **argv)
 
 int arguments_parse(struct options *options, int argc, char **argv, bool *done)
 {
+    const struct option_row *row;
     int status = 0;
 
     *options = (struct options){0};
     *done = false;
     argv[0] = (char *)"zkflock"; /* the name in getopt_long()'s messages */
-    while (status == 0) {
-        int option = getopt_long(argc, argv, option_table_short, option_table_long, NULL);
-
-        if (option == -1)
-            break;
-        if (option == 'h' || option == 'V') {
-            if (option == 'h')
-                usage_print();
-            else
-                printf("zkflock %s\n", ZKFLOCK_VERSION);
-            *done = true;
-            return text_flush();
-        }
-        status = take_argument(options, option);
-    }
+    while (status == 0 && !*done && getopt_table_next(argc, argv, &row))
+        status = take_argument(options, row, done);
+    if (*done)
+        return status;
     if (status == 0)
         status = take_operands(options, argv + optind);
     if (status)

@@ -7,9 +7,9 @@
 #include "config/options.h"
 
 /*
- * Reads argv, the environment and the config files.  On a mistake says so on stderr and returns the
- * exit status; *done is set for what prints to stdout and returns 0: --help, --version,
- * --show-config.  options_release() is to be called in any case.
+ * Reads argv, the environment and the config files.  After a mistake, which it reports on stderr,
+ * it returns the exit status.  *done is set if it has done what was asked for: --help, --version,
+ * --show-config.  Call options_release() in any case.
  */
 int arguments_parse(struct options *options, int argc, char **argv, bool *done);
 

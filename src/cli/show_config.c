@@ -8,21 +8,19 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "config/config.h"
-#include "config/config_keys.h"
-#include "config/settings.h"
-#include "config/values.h"
+#include "config/option_table.h"
 
-enum { MAX_ROWS = 64 };
+enum { MAX_LINES = 64 };
 
 /* A line of the section. */
-struct row {
+struct line {
     const char *key;
     char *value;
     const char *origin;
     bool comment;
 };
 
-/* All --with together, or the key; names as they were given, since their sections count. */
+/* Joins the names of all --with, or the key's, as they were given, since their sections count. */
 static char *join_with(const struct options *options, enum settings_level level)
 {
     const struct settings *settings = &options->settings;
@@ -31,51 +29,22 @@ static char *join_with(const struct options *options, enum settings_level level)
     for (size_t i = 0; i < settings->len; i++) {
         const struct setting *with = &settings->list[i];
 
-        if (with->option == OPT_WITH && with->level == level &&
+        if (with->row->choice == CHOICE_WITH && with->level == level &&
             settings_applies(with, options->name))
             xreplace(&joined, xasprintf("%s%s%s", joined, *joined ? ", " : "", with->text));
     }
     return joined;
 }
 
-static const char *kind_text(const struct options *options)
+/* Returns the value as a file takes it, to be freed. */
+static char *value_text(const struct options *options, const struct option_row *row,
+                        const struct setting *setting)
 {
-    switch (options->kind) {
-    case NAMING_READER:
-        return "shared";
-    case NAMING_UNFAIR:
-        return "unfair";
-    default:
-        return "exclusive";
-    }
-}
-
-static char *yes_or_no(bool flag)
-{
-    return xstrdup(flag ? "yes" : "no");
-}
-
-/* As a file takes it, to be freed. */
-static char *value_text(const struct options *options, const struct setting *setting)
-{
-    switch (settings_choice(setting->option)) {
-    case KEY_KIND:
-        return xstrdup(options->permits ? setting->text : kind_text(options));
-    case KEY_LOG_LEVEL:
-        return xstrdup(values_log_levels[options->log_level]);
-    case OPT_LOG_SYSLOG:
-        return yes_or_no(options->log_syslog);
-    case OPT_TREE:
-        return yes_or_no(options->tree);
-    case KEY_REENTRY:
-        return yes_or_no(options->reentry);
-    case OPT_WITH:
+    if (row->choice == CHOICE_WITH)
         return join_with(options, setting->level);
-    case 'w':
-        return xstrdup(setting->option == 'n' ? "0" : setting->text);
-    default:
-        return xstrdup(setting->text);
-    }
+    /* A second -v comes to more than the first. */
+    return xstrdup(row->choice == CHOICE_LOG_LEVEL ? row->words[options->log_level]
+                                                   : setting->text);
 }
 
 static const char *origin_text(const struct setting *setting)
@@ -87,51 +56,51 @@ static const char *origin_text(const struct setting *setting)
     return setting->level == SETTINGS_ENVIRONMENT ? setting->name : "command line";
 }
 
-/* Where a path comes from that no key gives: LOCK itself, or the root before it. */
+/* Returns where a path comes from that no key gives: LOCK itself, or the root before it. */
 static const char *path_origin(const struct settings *settings, const char *name)
 {
     return name && name[0] == '/' ? "command line"
-                                  : origin_text(settings_find(settings, KEY_ROOT, name));
+                                  : origin_text(settings_find(settings, CHOICE_ROOT, name));
 }
 
-/* Whether a key has a line: one of kind and permits has, the one that is in use. */
-static bool is_shown(const struct options *options, const struct config_key *key)
+/* Returns whether a row has a line.  Of kind and permits the one that is in use has. */
+static bool is_shown(const struct options *options, const struct option_row *row)
 {
-    if (key->lock_only && !options->name)
+    if (!row->key || (row->lock_only && !options->name))
         return false;
-    return settings_choice(key->option) != KEY_KIND ||
-           (key->option == OPT_PERMITS) == (options->permits != 0);
+    return row->choice != CHOICE_KIND ||
+           strcmp(row->key, options->permits ? "permits" : "kind") == 0;
 }
 
-static struct row make_row(const struct options *options, const struct config_key *key)
+static struct line make_line(const struct options *options, const struct option_row *row)
 {
     const struct setting *setting =
-        settings_find(&options->settings, settings_choice(key->option), options->name);
-    struct row row = {.key = key->name, .origin = origin_text(setting)};
+        settings_find(&options->settings, option_table_choice(row), options->name);
+    struct line line = {.key = row->key, .origin = origin_text(setting)};
 
     if (setting) {
-        row.value = value_text(options, setting);
-    } else if (key->option == KEY_PATH) {
-        row.value = xstrdup(options->lock);
-        row.origin = path_origin(&options->settings, options->name);
-    } else if (key->option == OPT_LEASE) {
-        row.value = xasprintf("%gs", (double)options->new_lease / CLOCK_S);
-        row.comment = true;
+        line.value = value_text(options, row, setting);
+    } else if (row->choice == CHOICE_PATH) {
+        line.value = xstrdup(options->lock);
+        line.origin = path_origin(&options->settings, options->name);
+    } else if (row->choice == CHOICE_LEASE) {
+        line.value = xasprintf("%gs", (double)options->new_lease / CLOCK_S);
+        line.comment = true;
     } else {
-        row.value = xstrdup(key->unset);
-        row.comment = !key->unset_is_value;
+        line.value = xstrdup(row->preset ? row->preset : row->unset);
+        line.comment = !row->preset;
     }
-    return row;
+    return line;
 }
 
-static void print(const struct options *options, const struct row *rows, size_t count)
+static void print(const struct options *options, const struct line *lines, size_t count)
 {
     int key_width = 0;
     int value_width = 0;
 
     for (size_t i = 0; i < count; i++) {
-        int key = (int)strlen(rows[i].key) + (rows[i].comment ? 2 : 0);
-        int value = (int)strlen(rows[i].value);
+        int key = (int)strlen(lines[i].key) + (lines[i].comment ? 2 : 0);
+        int value = (int)strlen(lines[i].value);
 
         key_width = key > key_width ? key : key_width;
         value_width = value > value_width ? value : value_width;
@@ -141,32 +110,32 @@ static void print(const struct options *options, const struct row *rows, size_t 
     else
         puts("[zkflock]");
     for (size_t i = 0; i < count; i++)
-        printf("%s%-*s = %-*s  # %s\n", rows[i].comment ? "# " : "",
-               key_width - (rows[i].comment ? 2 : 0), rows[i].key, value_width, rows[i].value,
-               rows[i].origin);
+        printf("%s%-*s = %-*s  # %s\n", lines[i].comment ? "# " : "",
+               key_width - (lines[i].comment ? 2 : 0), lines[i].key, value_width, lines[i].value,
+               lines[i].origin);
 }
 
 int show_config(const struct options *options)
 {
-    struct row rows[MAX_ROWS];
+    struct line lines[MAX_LINES];
     size_t count = 0;
     const char *unfit = options->name;
     bool fits = !unfit || config_can_hold(unfit);
     int status = 0;
 
-    for (const struct config_key *key = config_keys; key->name && count < MAX_ROWS; key++)
-        if (is_shown(options, key))
-            rows[count++] = make_row(options, key);
+    for (size_t i = 0; i < option_table_len && count < MAX_LINES; i++)
+        if (is_shown(options, &option_table[i]))
+            lines[count++] = make_line(options, &option_table[i]);
     for (size_t i = 0; i < count && fits; i++)
-        fits = config_can_hold(unfit = rows[i].value);
+        fits = config_can_hold(unfit = lines[i].value);
     if (!fits) {
         log_error("'%s' cannot stand in a config file", unfit);
         status = EXITCODE_USAGE;
     } else {
-        print(options, rows, count);
+        print(options, lines, count);
         status = text_flush();
     }
     for (size_t i = 0; i < count; i++)
-        free(rows[i].value);
+        free(lines[i].value);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * --show-config: what holds, and where each value comes from.
+ * --show-config: the settings in effect, and where each stands.
  */
 #ifndef ZKFLOCK_SHOW_CONFIG_H
 #define ZKFLOCK_SHOW_CONFIG_H
@@ -7,9 +7,9 @@
 #include "config/options.h"
 
 /*
- * Prints to stdout a section of a config file that says what *options say: of the lock, or of all
- * locks if there is no name.  What is not set and has no value for a file is a comment.  Returns
- * 0, or an exit status after a sentence.
+ * Prints to stdout a section of a config file that comes to the same as *options: of the lock, or
+ * of all locks if there is no name.  What is not set, and has no value that a file could hold, is a
+ * comment.  Returns 0, or an exit status after a sentence.
  */
 int show_config(const struct options *options);
 

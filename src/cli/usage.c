@@ -1,11 +1,34 @@
 #include "cli/usage.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/exitcode.h"
-#include "config/config.h"
-#include "ensemble/servers.h"
+#include "config/option_table.h"
 #include "lock/lockname.h"
+
+enum { HELP_COLUMN = 31 };
+
+static void print_option(const struct option_row *row)
+{
+    const char *line = row->help;
+    size_t len;
+    int column;
+
+    if (row->heading)
+        printf("\n%s:\n", row->heading);
+    column = printf("%s%s", row->forms[1] == '-' ? "      " : "  ", row->forms);
+    if (column >= HELP_COLUMN) {
+        puts("");
+        column = 0;
+    }
+    do {
+        len = strcspn(line, "\n");
+        printf("%*s%.*s\n", HELP_COLUMN - column, "", (int)len, line);
+        column = 0;
+        line += len + 1;
+    } while (line[-1]);
+}
 
 void usage_print(void)
 {
@@ -20,89 +43,12 @@ void usage_print(void)
           "Runs COMMAND while holding LOCK, a lock kept by a ZooKeeper ensemble: no two\n"
           "commands run under the same LOCK at the same time, on whichever hosts.\n"
           "LOCK is a znode path (/app/deploy), or a name: deploy means " LOCKNAME_ROOT "/deploy,\n"
-          "or what a config file says.\n"
-          "\n"
-          "What to take:\n"
-          "  -x, -e, --exclusive          an exclusive lock (the default)\n"
-          "  -s, --shared                 a shared lock: with others of its kind\n"
-          "      --permits N              one of N permits: up to N at once\n"
-          "      --unfair                 no queue: whoever comes first has it\n"
-          "      --with LOCK              this lock too; may be repeated\n"
-          "      --no-reentry             even if a zkflock around this one holds it\n"
-          "\n"
-          "For a script, in the place of COMMAND:\n"
-          "      --hold                   hold LOCK until the calling process ends\n"
-          "      --export                 and print its environment, for eval\n"
-          "      --for PID                hold it for that process, not for the caller\n"
-          "  -u, --unlock                 give back what --hold holds\n"
-          "\n"
-          "To see and to step in, in the place of COMMAND:\n"
-          "      --list                   print who holds and who waits, of LOCKs or of all\n"
-          "      --json                   in JSON\n"
-          "      --watch                  and go on to show every change\n"
-          "      --names                  the names of locks alone\n"
-          "      --held                   only the locks that are held\n"
-          "      --revoke                 ask the holder of LOCK to end; -w limits the wait\n"
-          "      --break                  take LOCK away from its holder at once\n"
-          "      --yes                    do not ask whether to do so\n"
-          "      --remove                 delete a LOCK that nobody uses\n"
-          "\n"
-          "How long to wait:\n"
-          "  -n, --nb, --nonblock, --nonblocking\n"
-          "                               give up at once if the lock is not free\n"
-          "  -w, --wait, --timeout TIME   give up after waiting this long for others\n"
-          "      --deadline TIME          give up, or end COMMAND, so long after the start\n"
-          "  -E, --conflict-exit-code N   exit status when giving up (default 1)\n"
-          "\n"
-          "What to run:\n"
-          "      --max-runtime TIME       end COMMAND if it runs longer than this\n"
-          "      --once-per TIME          run only if the last success, on any host,\n"
-          "                               began longer ago than this\n"
-          "      --now                    run now even so, and count as a run\n"
-          "      --skip-exit-code N       exit status when it is not run (default 0)\n"
-          "  -c, --command                after LOCK: run one string through the shell\n"
-          "      --tree                   give the lock back when everything that COMMAND\n"
-          "                               started has ended, not just COMMAND\n"
-          "  -o, --close                  what COMMAND leaves behind is not under the lock\n"
-          "                               (the default)\n"
-          "      --hook COMMAND           run COMMAND EVENT when the lock is waited for,\n"
-          "                               acquired, released, lost, skipped, busy\n"
-          "\n"
-          "Where:\n"
-          "  -z, --servers LIST           HOST:PORT,...[/CHROOT] of the ensemble; else\n"
-          "                               $ZKFLOCK_SERVERS, else a config file's, else\n"
-          "                               " SERVERS_DEFAULT "\n"
-          "      --connect-timeout TIME   give up if no server answers (default 15s)\n"
-          "      --retry N                then try again, N times (default 0)\n"
-          "      --retry-delay TIME       after this pause (default 10s)\n"
-          "      --session-timeout TIME   how long the ensemble keeps the place of a client\n"
-          "                               that is silent (default 15s)\n"
-          "      --node-style curator|kazoo|plain:PREFIX\n"
-          "                               the names of znodes, to share a queue with other\n"
-          "                               clients (default curator)\n"
-          "\n"
-          "When contact is lost:\n"
-          "      --lease TIME             end the command before so long is over (default\n"
-          "                               15s); counts for a lock that this one makes\n"
-          "      --signal SIGNAL          what ends the command first (default TERM)\n"
-          "      --kill-after TIME        what it then has until KILL (default a fifth of\n"
-          "                               the lease)\n"
-          "      --on-lost kill|term|warn what to do to it (default kill); the others risk\n"
-          "                               two commands at once\n"
-          "      --lock-delay TIME        what to wait for a holder that vanished (default\n"
-          "                               the lease); 0 risks two commands at once\n"
-          "\n"
-          "Else:\n"
-          "      --config FILE            read this instead of " CONFIG_SYSTEM_FILE " and\n"
-          "                               ~/.config/zkflock/config; see zkflock.conf(5)\n"
-          "      --show-config            print what holds and where it is set, run nothing\n"
-          "  -v, --verbose                tell what happens; twice: ZooKeeper's log too\n"
-          "      --log-format text|json   one line of text, or of JSON, for each message\n"
-          "      --log-syslog             to the system's log as well\n"
-          "  -q, --quiet                  tell of failures only\n"
-          "  -h, --help                   print this\n"
-          "  -V, --version                print the version\n"
-          "\n"
+          "or what a config file says.\n",
+          stdout);
+    for (size_t i = 0; i < option_table_len; i++)
+        if (option_table[i].help)
+            print_option(&option_table[i]);
+    fputs("\n"
           "TIME is in seconds, 0.5 or 90, or has a unit: 500ms 10s 5m 2h 1d.\n"
           "COMMAND finds ZKFLOCK_LOCK, ZKFLOCK_NODE and ZKFLOCK_TOKEN in its environment.\n"
           "\n"

@@ -4,7 +4,7 @@
 #ifndef ZKFLOCK_USAGE_H
 #define ZKFLOCK_USAGE_H
 
-/* Prints it to stdout. */
+/* Prints the text to stdout. */
 void usage_print(void);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * What does not go together: one table, which the program goes by.
+ * The table of what does not go together.
  */
 #ifndef ZKFLOCK_APART_H
 #define ZKFLOCK_APART_H
 
 #include "config/options.h"
 
-/* What of the settings in effect others may not go with; bits. */
+/* Features of the settings in effect, as bits. */
 enum {
     APART_SHARED = 1 << 0,
     APART_EXCLUSIVE = 1 << 1,
@@ -29,15 +29,15 @@ enum {
 };
 
 struct apart {
-    int features;         /* that do not go together */
-    int choices[2];       /* the settings that may be to blame, as of settings_choice(); 0: none */
-    const char *sentence; /* says so */
+    int features;           /* that do not go together */
+    enum choice choices[2]; /* that may be to blame; 0: none */
+    const char *sentence;   /* says so */
 };
 
-/* Ends with one without a sentence. */
+/* Ends with a row without a sentence. */
 extern const struct apart apart_rows[];
 
-/* The first row that the settings in effect break; NULL: they go together. */
+/* Returns the first row that the settings in effect break; NULL if they go together. */
 const struct apart *apart_find(const struct options *options);
 
 #endif

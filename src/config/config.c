@@ -11,13 +11,13 @@
 #include "base/exitcode.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "config/config_keys.h"
+#include "config/option_table.h"
 #include "config/resolve.h"
 
-/* The longest line, and more than that many values of 1024 bytes take. */
+/* A limit for lines, which leaves room for every value that makes sense. */
 enum { LINE_SIZE = 65536 };
 
-/* A file that is being read. */
+/* The file that is being read, and how far. */
 struct reader {
     struct settings *settings;
     enum settings_level level;      /* of [zkflock] */
@@ -41,7 +41,7 @@ static const struct setting *given_already(const struct reader *reader, const st
     for (size_t i = 0; i < reader->settings->len; i++) {
         const struct setting *setting = &reader->settings->list[i];
 
-        if (setting->level == now->level && setting->option == now->option &&
+        if (setting->level == now->level && setting->row == now->row &&
             (!now->lock || strcmp(setting->lock, now->lock) == 0))
             return setting;
     }
@@ -50,19 +50,19 @@ static const struct setting *given_already(const struct reader *reader, const st
 
 static void take_pair(struct reader *reader, char *name, char *value)
 {
-    const struct config_key *key = config_key_named(name);
+    const struct option_row *row = option_table_key(name);
 
     if (!reader->in_section) {
         log_error("'%s' stands before the first section, [zkflock] or [lock NAME]", name);
         refuse(reader);
         return;
     }
-    if (!key) {
+    if (!row) {
         log_error("there is no key '%s'", name);
         refuse(reader);
         return;
     }
-    if (key->lock_only && !reader->lock) {
+    if (row->lock_only && !reader->lock) {
         log_error("%s belongs in a section [lock NAME], not in [zkflock]", name);
         refuse(reader);
         return;
@@ -70,7 +70,7 @@ static void take_pair(struct reader *reader, char *name, char *value)
 
     const struct setting setting = {
         .level = reader->lock ? reader->lock_level : reader->level,
-        .option = key->option,
+        .row = row,
         .name = name,
         .text = value,
         .lock = reader->lock,
@@ -83,12 +83,12 @@ static void take_pair(struct reader *reader, char *name, char *value)
         refuse(reader);
         return;
     }
-    /* It says itself where. */
+    /* resolve_check() sets the place itself. */
     log_set_place(NULL);
     reader->status = resolve_check(settings_add(reader->settings, &setting));
 }
 
-/* inih's, once for a line with a pair. */
+/* Takes a pair; inih calls it once for each line with one. */
 static int on_pair(void *user, const char *section, const char *name, const char *value)
 {
     (void)section;
@@ -103,7 +103,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Cuts a comment and blanks off, in the way in which inih does it for values. */
+/* Cuts off a comment and blanks at the end, as inih does for values. */
 static void cut_end(char *line)
 {
     size_t len = 0;
@@ -116,8 +116,8 @@ static void cut_end(char *line)
 }
 
 /*
- * Not left to inih, which keeps the first 49 bytes of a section's name alone and says nothing of
- * a section without keys.
+ * Takes the line of a section.  inih would keep only the first 49 bytes of its name, and would not
+ * report a section without keys.
  */
 static void take_section(struct reader *reader, char *line)
 {
@@ -162,7 +162,7 @@ static void take_line(struct reader *reader, char *line)
     }
 }
 
-/* One line, without its end: 1; 0 at the end of the file; -1 after a sentence. */
+/* Reads a line without its end.  Returns 1, 0 at the end of the file, -1 after a sentence. */
 static int read_line(FILE *in, char line[LINE_SIZE])
 {
     size_t len = 0;
@@ -215,7 +215,7 @@ static void read_lines(struct reader *reader, FILE *in)
 
 /* ---- files ---- */
 
-/* A file below a directory that one may not search cannot be told from a missing one. */
+/* Returns whether there is no file.  One below a directory that may not be searched counts too. */
 static bool is_missing(const char *file)
 {
     struct stat st;
@@ -224,9 +224,9 @@ static bool is_missing(const char *file)
 }
 
 /*
- * Whether nobody else decides what zkflock does, a hook of root's for one: the file belongs to root
- * or to the user who runs zkflock, the system's file to root or to whoever /etc belongs to, which
- * in a user namespace need not be known as root; and no others may write it.
+ * Returns whether nobody else could have written the file, which may name commands to run.  It has
+ * to belong to root or to the user who runs zkflock; the system's file to root or to the owner of
+ * /etc, whose number in a user namespace may not be root's.  Nobody but its owner may write it.
  */
 static bool is_trustworthy(const char *file, const struct stat *st, bool is_system)
 {
@@ -250,7 +250,7 @@ static bool is_trustworthy(const char *file, const struct stat *st, bool is_syst
     return false;
 }
 
-/* named: the user has named it, and trusts it. */
+/* Reads a file.  If the user has named it, with --config, it is trusted. */
 static int read_file(struct settings *settings, enum settings_level level, const char *file,
                      bool named)
 {
@@ -281,19 +281,19 @@ static int read_file(struct settings *settings, enum settings_level level, const
     return reader.status;
 }
 
-/* To be freed; NULL if there is none. */
+/* Returns the path of the user's file, to be freed; NULL if there is none. */
 static char *user_file(void)
 {
     const char *base = getenv("XDG_CONFIG_HOME");
 
-    /* Relative ones are to be ignored, says the XDG Base Directory Specification. */
+    /* The XDG Base Directory Specification says to ignore relative ones. */
     if (base && base[0] == '/')
         return xasprintf("%s/zkflock/config", base);
     base = getenv("HOME");
     return base && base[0] == '/' ? xasprintf("%s/.config/zkflock/config", base) : NULL;
 }
 
-/* One that is always looked for must not have everybody wait for somebody who writes to it. */
+/* Reads one of the usual files.  A FIFO is refused: every zkflock would wait for a writer. */
 static int read_if_there(struct settings *settings, enum settings_level level, const char *file)
 {
     struct stat st;

@@ -8,7 +8,7 @@
  *     path = /app/nightly
  *
  * The system's file is CONFIG_SYSTEM_FILE, the user's one $XDG_CONFIG_HOME/zkflock/config, else
- * $HOME/.config/zkflock/config.  They are refused where somebody else might have written them: the
+ * $HOME/.config/zkflock/config.  A file that somebody else might have written is refused: the
  * user's one has to belong to root or to the user, the system's one to root.
  */
 #ifndef ZKFLOCK_CONFIG_H
@@ -19,15 +19,15 @@
 #define CONFIG_SYSTEM_FILE "/etc/zkflock.conf"
 
 /*
- * Reads file, or both of the above where it is NULL, of which either may be missing, and appends
- * what stands there to the settings.  Every value is checked by itself.  Returns 0, or
- * EXITCODE_CONFIG after a sentence about the first mistake.
+ * Reads file, or both of the above if it is NULL, and appends their settings.  Either of the two
+ * may be missing.  Checks each value by itself.  Returns 0, or EXITCODE_CONFIG after a sentence
+ * about the first mistake.
  */
 int config_read(struct settings *settings, const char *file);
 
 /*
- * Whether a text can stand in a file as a value: not empty, no blanks around it, no control
- * characters, and nothing that would begin a comment.
+ * Returns whether a text can stand in a file as a value: it is not empty, and has no blanks around
+ * it, no control characters, and nothing that would begin a comment.
  */
 bool config_can_hold(const char *text);
 

@@ -19,7 +19,7 @@ bool options_take_lock(const struct options *options)
     return ACTIONS_TAKE_LOCK & 1 << options->action;
 }
 
-const struct setting *options_typed(const struct options *options, int choice)
+const struct setting *options_typed(const struct options *options, enum choice choice)
 {
     const struct setting *setting = settings_find(&options->settings, choice, options->name);
 
@@ -28,7 +28,7 @@ const struct setting *options_typed(const struct options *options, int choice)
 
 int64_t options_asked_wait(const struct options *options, int64_t otherwise)
 {
-    return options_typed(options, 'w') ? options->wait : otherwise;
+    return options_typed(options, CHOICE_WAIT) ? options->wait : otherwise;
 }
 
 void options_release(struct options *options)

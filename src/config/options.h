@@ -1,6 +1,6 @@
 /*
- * What zkflock is to do: the command line, the environment and the config files, in one struct that
- * no longer changes once the command line has been read.
+ * What zkflock is to do: what the command line, the environment and the config files come to.  The
+ * struct does not change once they have been read.
  */
 #ifndef ZKFLOCK_OPTIONS_H
 #define ZKFLOCK_OPTIONS_H
@@ -17,8 +17,8 @@
 #include "lock/naming.h"
 
 /*
- * To run a command under a lock, or one of the things that stand in the place of it.  Each of those
- * is asked for by an option of its own.
+ * What to do: run a command under a lock, or something in the place of that, for which there is an
+ * option of its own.
  */
 enum action {
     ACTION_RUN,
@@ -33,7 +33,7 @@ enum action {
 
 enum {
     ACTION_COUNT = ACTION_SHOW_CONFIG + 1,
-    /* 1 << action: LOCK is taken, or, by --show-config, what it would be taken with is shown. */
+    /* 1 << action: those that take LOCK, and --show-config, which shows what they would take. */
     ACTIONS_TAKE_LOCK = 1 << ACTION_RUN | 1 << ACTION_HOLD | 1 << ACTION_SHOW_CONFIG,
 };
 
@@ -48,7 +48,7 @@ struct options {
     const char *name;         /* LOCK as it was typed; NULL: none was */
     const char *config_file;  /* to be read instead of the usual ones; NULL: those */
     enum action action;
-    bool typed[OPT_LIMIT]; /* the options that stand on the command line */
+    bool typed[CHOICE_COUNT]; /* the command line makes this choice */
 
     char **names; /* --list: what to list, without slashes behind it; of argv, ends in NULL */
     bool json;
@@ -94,21 +94,21 @@ struct options {
     bool log_syslog;
 };
 
-/* The option that asks for an action; NULL for ACTION_RUN. */
+/* Returns the option that asks for an action; NULL for ACTION_RUN. */
 const char *options_action_name(enum action action);
 
-/* Whether LOCK is to be taken, and not only looked at or ended. */
+/* Returns whether LOCK is to be taken, and not only listed or ended. */
 bool options_take_lock(const struct options *options);
 
 /*
- * The setting of the command line that counts for a choice, as of settings_choice(); NULL if there
- * is none, or only one of the environment or a file.
+ * Returns the setting of the command line that counts for a choice; NULL if there is none, or only
+ * one of the environment or a file.
  */
-const struct setting *options_typed(const struct options *options, int choice);
+const struct setting *options_typed(const struct options *options, enum choice choice);
 
 /*
- * The time of -w or -n, where it stands on the command line; else otherwise.  For what is not a
- * run: what the config files say is meant for those.
+ * Returns the time of -w or -n if it stands on the command line, else otherwise.  It is for actions
+ * that are no runs: the time in a config file is meant for runs.
  */
 int64_t options_asked_wait(const struct options *options, int64_t otherwise);
 

@@ -4,6 +4,7 @@
 
 #include "base/exitcode.h"
 #include "base/xalloc.h"
+#include "config/option_table.h"
 
 static char *copy_of(const char *text)
 {
@@ -35,40 +36,18 @@ void settings_move(struct settings *to, struct settings *from)
     *from = (struct settings){0};
 }
 
-int settings_choice(int option)
-{
-    switch (option) {
-    case 'e':
-    case 's':
-    case 'x':
-    case OPT_PERMITS:
-    case OPT_UNFAIR:
-        return KEY_KIND;
-    case 'n':
-        return 'w';
-    case 'o':
-        return OPT_TREE;
-    case OPT_NO_REENTRY:
-        return KEY_REENTRY;
-    case 'q':
-    case 'v':
-        return KEY_LOG_LEVEL;
-    default:
-        return option;
-    }
-}
-
 bool settings_applies(const struct setting *setting, const char *lock)
 {
     return !setting->lock || (lock && strcmp(setting->lock, lock) == 0);
 }
 
-const struct setting *settings_find(const struct settings *settings, int choice, const char *lock)
+const struct setting *settings_find(const struct settings *settings, unsigned int choice,
+                                    const char *lock)
 {
     return settings_find_up_to(settings, choice, lock, SETTINGS_COMMAND_LINE);
 }
 
-const struct setting *settings_find_up_to(const struct settings *settings, int choice,
+const struct setting *settings_find_up_to(const struct settings *settings, unsigned int choice,
                                           const char *lock, enum settings_level level)
 {
     const struct setting *found = NULL;
@@ -76,7 +55,7 @@ const struct setting *settings_find_up_to(const struct settings *settings, int c
     for (size_t i = 0; i < settings->len; i++) {
         const struct setting *setting = &settings->list[i];
 
-        if (settings_choice(setting->option) == choice && settings_applies(setting, lock) &&
+        if (option_table_choice(setting->row) == choice && settings_applies(setting, lock) &&
             setting->level <= level && (!found || setting->level >= found->level))
             found = setting;
     }

@@ -7,20 +7,10 @@
 #include "base/exitcode.h"
 #include "base/xalloc.h"
 #include "config/apart.h"
+#include "config/option_table.h"
 #include "config/values.h"
 #include "lock/lockname.h"
 #include "lock/recipe.h"
-
-char *together_lock_named(const char *name, const char *root)
-{
-    const char *fault;
-    char *path = lockname_resolve(name, root, &fault);
-
-    /* A name may be a megabyte long. */
-    if (!path)
-        log_error("the LOCK '%.64s%s' %s", name, strlen(name) > 64 ? "..." : "", fault);
-    return path;
-}
 
 static enum naming_kind kind_of(const struct options *options)
 {
@@ -28,8 +18,8 @@ static enum naming_kind kind_of(const struct options *options)
 }
 
 /*
- * Times that do not go together.  The lock may have another lease than is asked for here: that is
- * found out when it is known, and so is everything where none is asked for.
+ * Finds times that do not go together.  If the lock has another lease than is asked for here, or
+ * none is asked for, the times are checked again when its lease is known.
  */
 static int find_lease_fault(const struct options *options)
 {
@@ -52,7 +42,7 @@ static bool is_named_twice(const struct options *options, size_t with)
     return false;
 }
 
-/* One that holds a permit would wait for the turn of one that waits for a permit. */
+/* Returns whether a path is a znode of the semaphore: its lock would wait behind its own permit. */
 static bool is_part_of_semaphore(const struct options *options, const char *path)
 {
     size_t len = strlen(options->lock);
@@ -96,27 +86,27 @@ static const struct setting *take_with_kind(const struct options *options,
                                             struct further_lock *lock, int *status)
 {
     const struct setting *own =
-        settings_find_up_to(settings, KEY_KIND, lock->path, SETTINGS_USER_LOCK);
-    const struct setting *typed = settings_find(settings, KEY_KIND, lock->path);
+        settings_find_up_to(settings, CHOICE_KIND, lock->path, SETTINGS_USER_LOCK);
+    const struct setting *typed = settings_find(settings, CHOICE_KIND, lock->path);
     struct options of_own = {.naming = options->naming};
 
-    of_own.typed[OPT_NODE_STYLE] = options->typed[OPT_NODE_STYLE];
-    if (own && own->option == OPT_PERMITS) {
+    of_own.typed[CHOICE_NODE_STYLE] = options->typed[CHOICE_NODE_STYLE];
+    if (own)
+        own->row->take(&of_own, own);
+    if (of_own.permits) {
         log_set_place(own->origin);
         log_error("%s is a semaphore, and --with takes no permits; give that one as LOCK",
                   lock->path);
         *status = EXITCODE_USAGE;
         return own;
     }
-    if (typed && typed != own && typed->option != OPT_PERMITS) {
+    if (typed && typed != own && !options->permits) {
         lock->kind = options->kind;
         return typed;
     }
     if (own) {
         log_set_place(own->origin);
-        *status = values_kind(&of_own, own->name, own->text);
-        if (*status == 0)
-            *status = refuse_apart(apart_find(&of_own));
+        *status = refuse_apart(apart_find(&of_own));
         lock->kind = kind_of(&of_own);
     }
     return own;
@@ -124,7 +114,7 @@ static const struct setting *take_with_kind(const struct options *options,
 
 static const char *servers_of(const struct settings *settings, const char *name)
 {
-    const struct setting *servers = settings_find(settings, 'z', name);
+    const struct setting *servers = settings_find(settings, CHOICE_SERVERS, name);
 
     return servers ? servers->text : SERVERS_DEFAULT;
 }
@@ -134,19 +124,20 @@ bool together_same_ensemble(const struct settings *settings, const char *name, c
     return servers_alike(servers_of(settings, name), servers_of(settings, other));
 }
 
-/* A lock that is named with the one of options has to be where it is without that one. */
+/* Finds a lock of --with that has other servers when it is used alone. */
 static int find_servers_fault(const struct options *options, const struct settings *settings)
 {
     for (size_t i = 0; i < options->with_len; i++) {
         const char *name = options->with[i].path;
-        const struct setting *own = settings_find(settings, 'z', name);
+        const struct setting *own = settings_find(settings, CHOICE_SERVERS, name);
         bool is_own = own && own->lock;
         const char *special = is_own ? name : options->name;
 
         if (together_same_ensemble(settings, name, options->name))
             continue;
         log_error("the lock %s has servers of its own (%s), %s has others", special,
-                  settings_find(settings, 'z', special)->origin, is_own ? options->name : name);
+                  settings_find(settings, CHOICE_SERVERS, special)->origin,
+                  is_own ? options->name : name);
         return EXITCODE_USAGE;
     }
     return 0;
@@ -154,10 +145,10 @@ static int find_servers_fault(const struct options *options, const struct settin
 
 char *together_path(const struct settings *settings, const char *name)
 {
-    const struct setting *path = settings_find(settings, KEY_PATH, name);
-    const struct setting *root = settings_find(settings, KEY_ROOT, name);
+    const struct setting *path = settings_find(settings, CHOICE_PATH, name);
+    const struct setting *root = settings_find(settings, CHOICE_ROOT, name);
 
-    return together_lock_named(path ? path->text : name, root ? root->text : LOCKNAME_ROOT);
+    return values_lock_path(path ? path->text : name, root ? root->text : LOCKNAME_ROOT);
 }
 
 static int find_paths(struct options *options, const struct settings *settings)
@@ -173,9 +164,9 @@ static int find_paths(struct options *options, const struct settings *settings)
     return options->lock ? 0 : EXITCODE_USAGE;
 }
 
-/* The setting that counts most among those of these choices, 0 being none. */
+/* Returns the setting that counts most among those of these choices; CHOICE_OWN is none. */
 static const struct setting *foremost(const struct settings *settings, const char *name,
-                                      const int *choices, size_t count)
+                                      const enum choice *choices, size_t count)
 {
     const struct setting *first = NULL;
 
@@ -189,14 +180,14 @@ static const struct setting *foremost(const struct settings *settings, const cha
     return first;
 }
 
-/* What is said next is said of its place; returns it. */
+/* Has the next sentence begin with the place of a setting; returns the setting. */
 static const struct setting *blame(const struct setting *setting)
 {
     log_set_place(setting ? setting->origin : NULL);
     return setting;
 }
 
-/* The first part that is not the lock's own to name, with its slash; NULL if there is none. */
+/* Returns the first part that no lock may have, with its slash; NULL if there is none. */
 static const char *find_kept_part(const char *path)
 {
     for (const char *slash = path; slash; slash = strchr(slash + 1, '/')) {
@@ -213,13 +204,14 @@ static const char *find_kept_part(const char *path)
 }
 
 /*
- * X/leases makes X a semaphore to everybody, and one without permits; X/0000000000 is a contender
- * of X.  X/locks only is in the way of a semaphore that X already is, which is found out there.
+ * Finds a part that has a meaning of its own: X/leases makes X a semaphore, one without permits, to
+ * every client; X/0000000000 is a contender of X.  X/locks harms only if X is a semaphore already,
+ * which is checked when the lock is taken.
  */
 static int find_part_fault(const struct options *options, const struct settings *settings,
                            const char *path, const struct setting **blamed)
 {
-    const struct setting *root = settings_find(settings, KEY_ROOT, options->name);
+    const struct setting *root = settings_find(settings, CHOICE_ROOT, options->name);
     const char *slash = find_kept_part(path);
     int len;
 
@@ -240,7 +232,7 @@ static int find_part_fault(const struct options *options, const struct settings 
     return EXITCODE_USAGE;
 }
 
-/* Where such locks were made by others they can be looked at, broken and removed. */
+/* Other clients may have made such locks: they can be listed, broken and removed, but not taken. */
 static int find_part_faults(const struct options *options, const struct settings *settings,
                             const struct setting **blamed)
 {
@@ -252,7 +244,7 @@ static int find_part_faults(const struct options *options, const struct settings
         status = find_part_fault(options, settings, options->with[i].path, blamed);
     if (status)
         return status;
-    *blamed = settings_find(settings, KEY_PATH, options->name);
+    *blamed = settings_find(settings, CHOICE_PATH, options->name);
     if (!*blamed)
         *blamed = settings_section(settings, options->name);
     blame(*blamed);
@@ -261,8 +253,8 @@ static int find_part_faults(const struct options *options, const struct settings
 
 int together_check(struct options *options, const struct settings *settings)
 {
-    static const int times[] = {OPT_LEASE, OPT_KILL_AFTER, OPT_LOCK_DELAY};
-    static const int none[2];
+    static const enum choice times[] = {CHOICE_LEASE, CHOICE_KILL_AFTER, CHOICE_LOCK_DELAY};
+    static const enum choice none[2];
     const char *name = options->name;
     const struct setting *blamed = blame(foremost(settings, name, times, 3));
     const struct apart *row = apart_find(options);
@@ -276,7 +268,7 @@ int together_check(struct options *options, const struct settings *settings)
     for (size_t i = 0; status == 0 && name && i < options->with_len; i++)
         blamed = take_with_kind(options, settings, &options->with[i], &status);
     if (status == 0 && name) {
-        blamed = blame(settings_find(settings, OPT_WITH, name));
+        blamed = blame(settings_find(settings, CHOICE_WITH, name));
         status = find_servers_fault(options, settings);
         if (status == 0)
             status = find_paths(options, settings);

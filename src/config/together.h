@@ -1,5 +1,5 @@
 /*
- * Whether settings go together.
+ * Checks that settings go together.
  */
 #ifndef ZKFLOCK_TOGETHER_H
 #define ZKFLOCK_TOGETHER_H
@@ -7,22 +7,19 @@
 #include "config/options.h"
 #include "config/settings.h"
 
-/* The path of a LOCK with this root, to be freed; NULL after a sentence. */
-char *together_lock_named(const char *name, const char *root);
-
-/* The path that the settings give a LOCK, to be freed; NULL after a sentence. */
+/* Returns the path that the settings give a LOCK, to be freed; NULL after a sentence. */
 char *together_path(const struct settings *settings, const char *name);
 
 /*
- * Whether two names of locks mean the same ensemble by the settings; the name NULL means what holds
+ * Returns whether two names of locks mean the same ensemble by the settings.  The name NULL stands
  * for all locks.
  */
 bool together_same_ensemble(const struct settings *settings, const char *name, const char *other);
 
 /*
- * Checks *options, in which all settings are in effect and the names of locks are as they were
- * typed, and turns these into paths.  Returns 0, or the exit status after a sentence, which tells
- * the place of the setting that counts most among those that do not go together.
+ * Checks *options, in which all settings are in effect, and turns the names of locks into paths.
+ * Returns 0, or the exit status after a sentence.  The sentence begins with the place of the
+ * setting that counts most among those that do not go together.
  */
 int together_check(struct options *options, const struct settings *settings);
 

@@ -8,26 +8,98 @@
 #include "base/clock.h"
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "config/option_table.h"
+#include "ensemble/znode.h"
 #include "lock/lockname.h"
 
-#define PERMITS_MAX 1000000
-#define RETRIES_MAX 1000000
 #define LIMIT_MAX (CLOCK_S * 86400 * 1000)
 
-const char *const values_log_levels[] = {[LOG_LEVEL_ERROR] = "error",
-                                         [LOG_LEVEL_WARNING] = "warning",
-                                         [LOG_LEVEL_INFO] = "info",
-                                         [LOG_LEVEL_DEBUG] = "debug"};
-
-int values_wait(struct options *options, const char *name, const char *text)
+/* Returns where the value of a setting goes. */
+static void *member_of(struct options *options, const struct setting *setting)
 {
-    if (clock_parse(text, &options->wait))
-        return 0;
-    log_error("%s takes a time such as 10, 0.5, 500ms or 5m, not '%s'", name, text);
+    return (char *)options + setting->row->member;
+}
+
+/* Says what a setting takes, and returns the exit status. */
+static int refuse(const struct setting *setting, const char *what)
+{
+    log_error("%s takes %s, not '%s'", setting->name, what, setting->text);
     return EXITCODE_USAGE;
 }
 
-/* Digits alone: strtol(3) would take blanks and signs too. */
+/* ---- words ---- */
+
+/* Returns "kill, term or warn", to be freed. */
+static char *list_of(const char *const *words)
+{
+    char *list = xstrdup(words[0]);
+
+    for (size_t i = 1; words[i]; i++)
+        xreplace(&list, xasprintf("%s%s%s", list, words[i + 1] ? ", " : " or ", words[i]));
+    return list;
+}
+
+/* Returns the index of the text among the words; -1 after a sentence. */
+static int find_word(const struct setting *setting, const char *const *words)
+{
+    char *list;
+
+    for (int i = 0; words[i]; i++)
+        if (strcmp(setting->text, words[i]) == 0)
+            return i;
+    list = list_of(words);
+    refuse(setting, list);
+    free(list);
+    return -1;
+}
+
+int values_flag(struct options *options, const struct setting *setting)
+{
+    static const char *const words[] = {"yes", "no", NULL};
+    int word = find_word(setting, words);
+
+    if (word < 0)
+        return EXITCODE_USAGE;
+    *(bool *)member_of(options, setting) = word == 0;
+    return 0;
+}
+
+int values_word(struct options *options, const struct setting *setting)
+{
+    int word = find_word(setting, setting->row->words);
+
+    if (word < 0)
+        return EXITCODE_USAGE;
+    *(int *)member_of(options, setting) = word;
+    return 0;
+}
+
+int values_kind(struct options *options, const struct setting *setting)
+{
+    static const char *const words[] = {"exclusive", "shared", "unfair", NULL};
+    int word = find_word(setting, words);
+
+    if (word < 0)
+        return EXITCODE_USAGE;
+    if (word == 2)
+        options->unfair = true;
+    else /* as with flock(1), the last of -s and -x counts */
+        options->kind = word == 0 ? NAMING_WRITER : NAMING_READER;
+    return 0;
+}
+
+int values_verbose(struct options *options, const struct setting *setting)
+{
+    (void)setting;
+    options->log_level = options->log_level < LOG_LEVEL_INFO ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
+    return 0;
+}
+
+/* ---- numbers ---- */
+
+/* Reads digits: strtol(3) alone would take blanks and signs too. */
 static bool parse_number(const char *text, long least, long most, int *number)
 {
     char *end;
@@ -39,49 +111,35 @@ static bool parse_number(const char *text, long least, long most, int *number)
     return true;
 }
 
-int values_status(const char *name, const char *text, int *status)
+int values_number(struct options *options, const struct setting *setting)
 {
-    if (!parse_number(text, 0, 255, status)) {
-        log_error("%s takes an exit status from 0 to 255, not '%s'", name, text);
-        return EXITCODE_USAGE;
-    }
-    return 0;
-}
+    long least = (long)setting->row->least;
+    long most = (long)setting->row->most;
 
-int values_bounded(const char *name, const char *text, int64_t least, int64_t most, int64_t *span)
-{
-    char a[CLOCK_FORMAT_SIZE];
-    char b[CLOCK_FORMAT_SIZE];
-
-    if (clock_parse(text, span) && *span >= least && *span <= most)
+    if (parse_number(setting->text, least, most, member_of(options, setting)))
         return 0;
-    log_error("%s takes a time from %s to %s, not '%s'", name, clock_format(least, a),
-              clock_format(most, b), text);
+    log_error("%s takes a number from %ld to %ld, not '%s'", setting->name, least, most,
+              setting->text);
     return EXITCODE_USAGE;
 }
 
-int values_limit(const char *name, const char *text, int64_t *limit)
+int values_status(struct options *options, const struct setting *setting)
 {
-    /* What is written as more than 0 is a limit: it must not become none by rounding. */
-    int64_t least = strpbrk(text, "123456789") ? 1 : 0;
-    int status = values_bounded(name, text, least, LIMIT_MAX, limit);
-
-    if (*limit == 0) /* as timeout(1) has it */
-        *limit = CLOCK_NEVER;
-    return status;
+    return parse_number(setting->text, 0, 255, member_of(options, setting))
+               ? 0
+               : refuse(setting, "an exit status from 0 to 255");
 }
 
-int values_session_timeout(struct options *options, const char *name, const char *text)
+int values_pid(struct options *options, const struct setting *setting)
 {
-    int64_t span = 0;
-    int status = values_bounded(name, text, CLOCK_S, 3600 * CLOCK_S, &span);
-
-    options->session_timeout_ms = (int)(span / CLOCK_MS);
-    return status;
+    return parse_number(setting->text, 1, INT_MAX, &options->hold_for)
+               ? 0
+               : refuse(setting, "the number of a process");
 }
 
-int values_signal(struct options *options, const char *name, const char *text)
+int values_signal(struct options *options, const struct setting *setting)
 {
+    const char *text = setting->text;
     const char *wanted = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
     char *end;
     long number = strtol(text, &end, 10);
@@ -94,114 +152,161 @@ int values_signal(struct options *options, const char *name, const char *text)
             return 0;
         }
     }
-    log_error("%s takes a signal such as TERM, INT or 15, not '%s'", name, text);
+    return refuse(setting, "a signal such as TERM, INT or 15");
+}
+
+/* ---- times ---- */
+
+static int take_time(const struct setting *setting, int64_t least, int64_t most, int64_t *span)
+{
+    char a[CLOCK_FORMAT_SIZE];
+    char b[CLOCK_FORMAT_SIZE];
+
+    if (clock_parse(setting->text, span) && *span >= least && *span <= most)
+        return 0;
+    log_error("%s takes a time from %s to %s, not '%s'", setting->name, clock_format(least, a),
+              clock_format(most, b), setting->text);
     return EXITCODE_USAGE;
 }
 
-int values_pid(struct options *options, const char *name, const char *text)
+int values_time(struct options *options, const struct setting *setting)
 {
-    if (!parse_number(text, 1, INT_MAX, &options->hold_for)) {
-        log_error("%s takes the number of a process, not '%s'", name, text);
+    return take_time(setting, setting->row->least, setting->row->most, member_of(options, setting));
+}
+
+int values_milliseconds(struct options *options, const struct setting *setting)
+{
+    int64_t span = 0;
+    int status = take_time(setting, setting->row->least, setting->row->most, &span);
+
+    *(int *)member_of(options, setting) = (int)(span / CLOCK_MS);
+    return status;
+}
+
+int values_limit(struct options *options, const struct setting *setting)
+{
+    /* Rounding must not turn a time above 0 into 0, which is no limit. */
+    int64_t least = strpbrk(setting->text, "123456789") ? 1 : 0;
+    int64_t *limit = member_of(options, setting);
+    int status = take_time(setting, least, LIMIT_MAX, limit);
+
+    if (*limit == 0) /* as timeout(1) has it */
+        *limit = CLOCK_NEVER;
+    return status;
+}
+
+int values_wait(struct options *options, const struct setting *setting)
+{
+    return clock_parse(setting->text, &options->wait)
+               ? 0
+               : refuse(setting, "a time such as 10, 0.5, 500ms or 5m");
+}
+
+/* ---- locks ---- */
+
+char *values_lock_path(const char *name, const char *root)
+{
+    const char *fault;
+    char *path = lockname_resolve(name, root, &fault);
+
+    /* A name may be a megabyte long. */
+    if (!path)
+        log_error("the LOCK '%.64s%s' %s", name, strlen(name) > 64 ? "..." : "", fault);
+    return path;
+}
+
+bool values_is_lock(const char *name)
+{
+    char *path = values_lock_path(name, LOCKNAME_ROOT);
+
+    free(path);
+    return path != NULL;
+}
+
+int values_with(struct options *options, const struct setting *setting)
+{
+    char *list = xstrdup(setting->text);
+    char *rest = list;
+    bool good = true;
+
+    while (good && rest) {
+        char *name = xstrdup(text_trim(strsep(&rest, ",")));
+
+        options->with =
+            xreallocarray(options->with, options->with_len + 1, sizeof(options->with[0]));
+        options->with[options->with_len++] = (struct further_lock){.path = name};
+        good = values_is_lock(name);
+    }
+    free(list);
+    return good ? 0 : EXITCODE_USAGE;
+}
+
+int values_path(struct options *options, const struct setting *setting)
+{
+    (void)options;
+    if (setting->text[0] != '/')
+        return refuse(setting, "the path of a znode, such as /app/nightly");
+    if (setting->lock[0] == '/' && strcmp(setting->lock, setting->text) != 0) {
+        log_error("%s cannot be another one for the lock %s, which is named by its path",
+                  setting->name, setting->lock);
         return EXITCODE_USAGE;
     }
-    return 0;
+    return values_is_lock(setting->text) ? 0 : EXITCODE_USAGE;
 }
 
-static int take_number(const char *name, const char *text, int least, int most, int *number)
+int values_root(struct options *options, const struct setting *setting)
 {
-    if (!parse_number(text, least, most, number)) {
-        log_error("%s takes a number from %d to %d, not '%s'", name, least, most, text);
-        return EXITCODE_USAGE;
-    }
-    return 0;
+    const char *root = setting->text;
+    const char *fault = NULL;
+    char *path = NULL;
+
+    (void)options;
+    if (root[0] != '/')
+        return refuse(setting, "the path of a znode, such as " LOCKNAME_ROOT);
+    if (root[1])
+        fault = znode_path_fault(root);
+    if (!fault) /* can a lock stand below it? */
+        path = lockname_resolve("x", root, &fault);
+    if (!path)
+        log_error("the %s '%.64s' %s", setting->name, root, fault);
+    free(path);
+    return path ? 0 : EXITCODE_USAGE;
 }
 
-int values_retries(struct options *options, const char *name, const char *text)
-{
-    return take_number(name, text, 0, RETRIES_MAX, &options->retries);
-}
-
-int values_permits(struct options *options, const char *name, const char *text)
-{
-    return take_number(name, text, 1, PERMITS_MAX, &options->permits);
-}
-
-int values_on_lost(struct options *options, const char *name, const char *text)
-{
-    static const char *const names[] = {
-        [LEASE_KILL] = "kill", [LEASE_TERM] = "term", [LEASE_WARN] = "warn"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(text, names[i]) == 0) {
-            options->on_lost = (enum lease_on_lost)i;
-            return 0;
-        }
-    }
-    log_error("%s takes kill, term or warn, not '%s'", name, text);
-    return EXITCODE_USAGE;
-}
-
-int values_log_format(struct options *options, const char *name, const char *text)
-{
-    if (strcmp(text, "text") != 0 && strcmp(text, "json") != 0) {
-        log_error("%s takes text or json, not '%s'", name, text);
-        return EXITCODE_USAGE;
-    }
-    options->log_format = *text == 'j' ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT;
-    return 0;
-}
-
-/* Without a text it is the option of the command line. */
-int values_flag(const char *name, const char *text, bool *flag)
-{
-    if (text && strcmp(text, "yes") != 0 && strcmp(text, "no") != 0) {
-        log_error("%s takes yes or no, not '%s'", name, text);
-        return EXITCODE_USAGE;
-    }
-    *flag = !text || *text == 'y';
-    return 0;
-}
-
-int values_kind(struct options *options, const char *name, const char *text)
-{
-    if (strcmp(text, "exclusive") == 0) {
-        options->kind = NAMING_WRITER;
-    } else if (strcmp(text, "shared") == 0) {
-        options->kind = NAMING_READER;
-    } else if (strcmp(text, "unfair") == 0) {
-        options->unfair = true;
-    } else {
-        log_error("%s takes exclusive, shared or unfair, not '%s'", name, text);
-        return EXITCODE_USAGE;
-    }
-    return 0;
-}
-
-int values_log_level(struct options *options, const char *name, const char *text)
-{
-    for (int i = 0; i <= LOG_LEVEL_DEBUG; i++) {
-        if (strcmp(text, values_log_levels[i]) == 0) {
-            options->log_level = (enum log_level)i;
-            return 0;
-        }
-    }
-    log_error("%s takes error, warning, info or debug, not '%s'", name, text);
-    return EXITCODE_USAGE;
-}
-
-int values_node_style(struct options *options, const char *name, const char *text)
+int values_node_style(struct options *options, const struct setting *setting)
 {
     const char *wrong = NULL;
 
-    if (!naming_parse(text, &options->naming)) {
-        log_error("%s takes curator, kazoo or plain:PREFIX, not '%s'", name, text);
-        return EXITCODE_USAGE;
-    }
+    if (!naming_parse(setting->text, &options->naming))
+        return refuse(setting, "curator, kazoo or plain:PREFIX");
     if (options->naming.style == NAMING_PLAIN)
         wrong = lockname_prefix_fault(options->naming.prefix);
     if (wrong) {
-        log_error("the PREFIX '%s' of %s %s", options->naming.prefix, name, wrong);
+        log_error("the PREFIX '%s' of %s %s", options->naming.prefix, setting->name, wrong);
         return EXITCODE_USAGE;
     }
+    return 0;
+}
+
+/* ---- others ---- */
+
+int values_text(struct options *options, const struct setting *setting)
+{
+    *(const char **)member_of(options, setting) = setting->text;
+    return 0;
+}
+
+int values_servers(struct options *options, const struct setting *setting)
+{
+    char *fault;
+    struct servers *servers = servers_parse(setting->text, &fault);
+
+    if (!servers) {
+        log_error("%s: %s", setting->name, fault);
+        free(fault);
+        return EXITCODE_USAGE;
+    }
+    servers_free(options->servers);
+    options->servers = servers;
     return 0;
 }

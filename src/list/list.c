@@ -18,9 +18,7 @@
 /* Only -q on the command line: quiet in a config file does not silence a list. */
 static bool asks_by_status(const struct options *options)
 {
-    const struct setting *setting = settings_find(&options->settings, KEY_LOG_LEVEL, NULL);
-
-    return setting && setting->level == SETTINGS_COMMAND_LINE && setting->option == 'q' &&
+    return options_typed(options, CHOICE_LOG_LEVEL) && options->log_level == LOG_LEVEL_ERROR &&
            !options->names_only;
 }
 
@@ -74,7 +72,7 @@ static int find_asked(const struct options *options, struct places *places)
         log_set_lock(path);
         if (list_name_is_elsewhere(options, *name)) {
             log_error("the lock %s has servers of its own (%s): list it alone", *name,
-                      settings_find(&options->settings, 'z', *name)->origin);
+                      settings_find(&options->settings, CHOICE_SERVERS, *name)->origin);
             return EXITCODE_USAGE;
         }
     }

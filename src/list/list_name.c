@@ -32,7 +32,7 @@ const char **list_name_configured(const struct options *options, size_t *count)
 
 const char *list_name_root(const struct options *options)
 {
-    const struct setting *root = settings_find(&options->settings, KEY_ROOT, NULL);
+    const struct setting *root = settings_find(&options->settings, CHOICE_ROOT, NULL);
 
     return root ? root->text : LOCKNAME_ROOT;
 }

@@ -47,7 +47,7 @@ static bool ask(int fd, enum reentry_holder kind, bool own, const char *name, vo
 static int give_back(const struct options *options, struct wanted *wanted)
 {
     /* Only -z counts: other settings may have changed since the lock was acquired. */
-    const struct setting *servers = options_typed(options, 'z');
+    const struct setting *servers = options_typed(options, CHOICE_SERVERS);
     const char *whom = options->hold_for ? "that process" : "this script";
 
     wanted->servers = servers ? servers->text : "";

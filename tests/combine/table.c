@@ -4,14 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/action.h"
-#include "cli/option_table.h"
+#include "config/option_table.h"
 
 int main(void)
 {
-    for (const struct action_effect *effect = action_effects; effect->option; effect++) {
-        char *name = option_table_name(effect->option);
+    for (size_t i = 0; i < option_table_len; i++) {
+        char *name;
 
+        if (!option_table[i].actions)
+            continue;
+        name = option_table_name(&option_table[i]);
         puts(name);
         free(name);
     }

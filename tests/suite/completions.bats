@@ -266,3 +266,13 @@ listed() {
   offers bash "zkflock nightly paint-it red" red-one red-two
   offers bash "zkflock --config red" red-one red-two
 }
+
+@test "bash: an alias, and whatever IFS is" {
+  cp rc bashrc
+  echo ". $BATS_FILE_TMPDIR/share/bash-completion/completions/zkflock" >>bashrc
+  echo "alias locked=zkflock; complete -F _zkflock locked; IFS=o" >>bashrc
+  for command in zkflock locked; do
+    offers bash "$command --on-l" --on-lost
+    offers bash "$command -nw5 --on-lost " kill term warn
+  done
+}

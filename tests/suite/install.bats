@@ -36,7 +36,7 @@ load helper
 }
 
 @test "the keys of the config file are the same in the source and its manual" {
-  sed -n 's/^ *{"\([a-z-]*\)", .*/\1/p' "$TESTS_DIR/../src/config/config_keys.c" | sort >source
+  sed -n 's/.*\.key = "\([a-z-]*\)".*/\1/p' "$TESTS_DIR/../src/config/option_table.c" | sort >source
   sed -n 's/^\.It Cm \([a-z-]*\)$/\1/p' "$TESTS_DIR/../man/zkflock.conf.5" | sort >manual
   assert [ "$(wc -l <source)" -ge 15 ]
   run -0 diff source manual

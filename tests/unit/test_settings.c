@@ -3,14 +3,14 @@
 
 #include "base/clock.h"
 #include "base/lease.h"
-#include "config/settings.h"
+#include "config/option_table.h"
 #include "unit.h"
 
-static void add(struct settings *settings, enum settings_level level, int option, const char *lock,
-                const char *text)
+static void add(struct settings *settings, enum settings_level level, const struct option_row *row,
+                const char *lock, const char *text)
 {
     const struct setting setting = {.level = level,
-                                    .option = option,
+                                    .row = row,
                                     .name = (char *)"name",
                                     .text = (char *)text,
                                     .lock = (char *)lock};
@@ -20,23 +20,28 @@ static void add(struct settings *settings, enum settings_level level, int option
 
 static void test_settings(void)
 {
+    static const struct option_row wait = {.choice = CHOICE_WAIT};
+    static const struct option_row nonblock = {.choice = CHOICE_WAIT};
     struct settings settings = {0};
     struct settings more = {0};
 
-    CHECK("none", !settings_find(&settings, 'w', NULL));
-    add(&settings, SETTINGS_USER_LOCK, 'w', "a", "user's, for a");
-    add(&settings, SETTINGS_SYSTEM_LOCK, 'w', "a", "system's, for a");
-    add(&settings, SETTINGS_USER, 'w', NULL, "user's");
-    CHECK("lock", strcmp(settings_find(&settings, 'w', "a")->text, "user's, for a") == 0);
-    CHECK("other lock", strcmp(settings_find(&settings, 'w', "b")->text, "user's") == 0);
-    CHECK("all locks", strcmp(settings_find(&settings, 'w', NULL)->text, "user's") == 0);
-    add(&more, SETTINGS_COMMAND_LINE, 'n', NULL, NULL);
+    CHECK("none", !settings_find(&settings, CHOICE_WAIT, NULL));
+    add(&settings, SETTINGS_USER_LOCK, &wait, "a", "user's, for a");
+    add(&settings, SETTINGS_SYSTEM_LOCK, &wait, "a", "system's, for a");
+    add(&settings, SETTINGS_USER, &wait, NULL, "user's");
+    CHECK("lock", strcmp(settings_find(&settings, CHOICE_WAIT, "a")->text, "user's, for a") == 0);
+    CHECK("other lock", strcmp(settings_find(&settings, CHOICE_WAIT, "b")->text, "user's") == 0);
+    CHECK("all locks", strcmp(settings_find(&settings, CHOICE_WAIT, NULL)->text, "user's") == 0);
+    add(&more, SETTINGS_COMMAND_LINE, &nonblock, NULL, NULL);
     settings_move(&settings, &more);
     CHECK("moved", more.len == 0 && settings.len == 4);
-    CHECK("-n is a choice of time", settings_find(&settings, 'w', "a")->option == 'n');
-    add(&settings, SETTINGS_COMMAND_LINE, 'w', NULL, "last");
-    CHECK("the last of a level", strcmp(settings_find(&settings, 'w', "a")->text, "last") == 0);
-    CHECK("one choice", settings_choice('s') == settings_choice(OPT_PERMITS));
+    CHECK("-n is a choice of time", settings_find(&settings, CHOICE_WAIT, "a")->row == &nonblock);
+    add(&settings, SETTINGS_COMMAND_LINE, &wait, NULL, "last");
+    CHECK("the last of a level",
+          strcmp(settings_find(&settings, CHOICE_WAIT, "a")->text, "last") == 0);
+    CHECK("one choice", option_table_key("permits")->choice == option_table_key("kind")->choice);
+    CHECK("choices of their own", option_table_choice(option_table_key("signal")) !=
+                                      option_table_choice(option_table_key("on-lost")));
     settings_release(&settings);
 }
 
