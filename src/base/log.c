@@ -11,7 +11,7 @@
 
 #include "base/log_line.h"
 #include "base/log_syslog.h"
-#include "base/status_line.h"
+#include "keeper/status_line.h"
 
 enum { PATIENCE_MS = 100 };
 

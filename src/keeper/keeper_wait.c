@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/status_line.h"
+#include "keeper/status_line.h"
 #include "base/xalloc.h"
 #include "lock/recipe.h"
 

@@ -1,4 +1,4 @@
-#include "base/status_line.h"
+#include "keeper/status_line.h"
 
 #include <errno.h>
 #include <poll.h>
