@@ -56,6 +56,12 @@ void log_set_session(int64_t id);
  */
 void log_set_place(const char *place);
 
+/*
+ * Calls this function before each line that goes to stderr, in the thread that writes the line.
+ * To be called before the first thread.
+ */
+void log_set_before_write(void (*function)(void));
+
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* What is no fault and yet the reason for the exit status: the lock is busy.  -q silences it. */

@@ -11,6 +11,7 @@
 #include "base/xalloc.h"
 #include "ensemble/contact.h"
 #include "keeper/plan.h"
+#include "keeper/status_line.h"
 #include "lock/contender.h"
 #include "process/detach.h"
 #include "process/signals.h"
@@ -41,6 +42,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
                   "lock is lost; mount it");
         return NULL;
     }
+    log_set_before_write(status_line_clear);
     contender_introduce(command->argv);
     keeper = xcalloc(1, sizeof(*keeper));
     keeper->options = options;
