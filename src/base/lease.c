@@ -34,6 +34,36 @@ int64_t lease_end(int64_t length, int64_t proven_at)
     return proven_at + length;
 }
 
+int64_t lease_proven_at(int64_t length, int64_t end)
+{
+    return end - length;
+}
+
+int64_t lease_next_proof(const struct lease *lease, int64_t proven_at)
+{
+    return proven_at + lease->interval;
+}
+
+int64_t lease_kill_time(const struct lease *lease, int64_t end)
+{
+    return end - lease->margin;
+}
+
+int64_t lease_signal_time(const struct lease *lease, int64_t end)
+{
+    return lease_kill_time(lease, end) - lease->grace;
+}
+
+int64_t lease_guard_due(const struct lease *lease, int64_t end)
+{
+    return lease_kill_time(lease, end) - lease->grace / 2;
+}
+
+int64_t lease_guard_late(const struct lease *lease, int64_t end)
+{
+    return end - lease->margin / 2;
+}
+
 bool lease_is_fresh(int64_t length, int64_t proven_at, int64_t now)
 {
     return now - proven_at <= lease_plan(length, LEASE_OWN_GRACE).interval;

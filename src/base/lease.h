@@ -6,10 +6,15 @@
  *
  *     proof sent ... answered     first signal (TERM)     KILL            end
  *     |<-- interval + reserve --->|<------ grace -------->|<-- margin --->|
+ *                                             ^                   ^
+ *                                       lease_guard_due()   lease_guard_late()
  *
- * The margin is what killing a tree and being scheduled late may take.  Before the first signal
- * there has to be time for the next proof to be due, for a silent server to be found out and left,
- * and for another one to answer: lease_fits().
+ * The margin covers the time to kill a tree and a late turn on the processor.  Before the first
+ * signal the next proof has to become due, and the client library has to give up a silent server
+ * and hear from another one: lease_fits().
+ *
+ * Every time in this picture is computed here, for one lock and for several held as one: length is
+ * then the smallest of their leases, and a proof the oldest of their last ones.
  */
 #ifndef ZKFLOCK_LEASE_H
 #define ZKFLOCK_LEASE_H
@@ -45,13 +50,26 @@ struct lease {
 /* length, grace: ns. */
 struct lease lease_plan(int64_t length, int64_t grace);
 
-/* When a lease of this length ends whose last proof was sent then. */
+/* When a lease of this length ends whose last proof was sent then; and that proof, from the end. */
 int64_t lease_end(int64_t length, int64_t proven_at);
+int64_t lease_proven_at(int64_t length, int64_t end);
+
+/* When the next proof is due after one that was sent then. */
+int64_t lease_next_proof(const struct lease *lease, int64_t proven_at);
+
+/* When the guard sends the first signal, and KILL, in a lease with this end. */
+int64_t lease_signal_time(const struct lease *lease, int64_t end);
+int64_t lease_kill_time(const struct lease *lease, int64_t end);
+
+/* When the keeper must have heard that the guard has sent the first signal, or it is stopped. */
+int64_t lease_guard_due(const struct lease *lease, int64_t end);
+
+/* When the keeper kills the tree itself, because the guard has not done so. */
+int64_t lease_guard_late(const struct lease *lease, int64_t end);
 
 /*
- * Whether a proof sent then leaves the command the whole room above at its start: it is no older
- * than one that is due for the next.  For several locks held as one: length is the smallest of
- * their leases and proven_at the oldest of their proofs, as for lease_end().
+ * Returns whether a proof sent then is no older than one after which the next is due, so that the
+ * command starts with all of the room above.
  */
 bool lease_is_fresh(int64_t length, int64_t proven_at, int64_t now);
 

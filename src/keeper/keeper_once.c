@@ -24,7 +24,7 @@ static void pump_held(struct keeper *keeper, int64_t *next_proof, int64_t deadli
 
 static int64_t first_proof(const struct keeper *keeper)
 {
-    return lockset_proven_at(keeper->locks) + keeper->lease.interval;
+    return lease_next_proof(&keeper->lease, lockset_proven_at(keeper->locks));
 }
 
 static bool is_lost(const struct keeper *keeper)

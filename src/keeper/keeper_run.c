@@ -79,7 +79,7 @@ static void prove(struct run *run)
 /* By then the guard must have spoken: half-way between its first signal and KILL. */
 static int64_t guard_due(const struct keeper *keeper)
 {
-    return keeper->guarded_until - keeper->lease.margin - keeper->lease.grace / 2;
+    return lease_guard_due(&keeper->lease, keeper->guarded_until);
 }
 
 /* When the command's time is up. */
@@ -181,13 +181,14 @@ static int64_t guard_late(const struct run *run)
 
     if (run->reason == LIMIT_OVER || keeper->options->on_lost != LEASE_KILL)
         return limit_late(run);
-    return keeper->guarded_until - keeper->lease.margin / 2;
+    return lease_guard_late(&keeper->lease, keeper->guarded_until);
 }
 
 /* Had there been no proof since the end was begun. */
 static int64_t lease_would_end(const struct keeper *keeper)
 {
-    return clock_earlier(keeper_lease_end(keeper), keeper->lost_at + keeper->lease.length);
+    return clock_earlier(keeper_lease_end(keeper),
+                         lease_end(keeper->lease.length, keeper->lost_at));
 }
 
 /*
@@ -432,7 +433,7 @@ static void start(struct run *run)
     run->sent_end = keeper->guarded_until = keeper_lease_end(keeper);
     run->next_proof = run->news_at = CLOCK_NEVER;
     if (keeper->locks)
-        run->next_proof = lockset_proven_at(keeper->locks) + keeper->lease.interval;
+        run->next_proof = lease_next_proof(&keeper->lease, lockset_proven_at(keeper->locks));
     else
         keeper->lease = lease_plan(LEASE_DEFAULT, keeper->options->kill_after);
     keeper_offer(keeper);

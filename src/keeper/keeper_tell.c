@@ -85,7 +85,7 @@ void keeper_tell_released(struct keeper *keeper)
 
 static int64_t last_proof(const struct keeper *keeper)
 {
-    return keeper->guarded_until - keeper->lease.length;
+    return lease_proven_at(keeper->lease.length, keeper->guarded_until);
 }
 
 void keeper_note_delay(struct keeper *keeper, int64_t due)
@@ -252,7 +252,7 @@ int64_t keeper_tell_of_proofs(struct keeper *keeper)
     if (patience < LEAST_LATE)
         patience = LEAST_LATE;
 
-    int64_t due = lockset_proven_at(keeper->locks) + keeper->lease.interval;
+    int64_t due = lease_next_proof(&keeper->lease, lockset_proven_at(keeper->locks));
 
     if (keeper->late_proof && due == keeper->late_proof)
         return CLOCK_NEVER;
