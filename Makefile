@@ -15,7 +15,8 @@
 #   make lint       compilers' warnings, static analysis, scripts, manual
 #   make install    below DESTDIR and PREFIX
 #
-# WERROR=1 makes warnings errors; SANITIZE=address,undefined builds and tests with sanitizers.
+# WERROR=1 makes warnings errors; SANITIZE=address,undefined builds and tests with sanitizers
+# and assertions (-DZKFLOCK_DEBUG).
 
 VERSION = 0.1.0
 
@@ -43,7 +44,8 @@ BUILD = build$(if $(SANITIZE),/sanitize)
 all_cflags = -std=gnu11 $(WARNINGS) $(if $(WERROR),-Werror) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
 	$(CFLAGS)
-all_cppflags = -D_GNU_SOURCE -DZKFLOCK_VERSION='"$(VERSION)"' -Isrc $(CPPFLAGS)
+all_cppflags = -D_GNU_SOURCE -DZKFLOCK_VERSION='"$(VERSION)"' $(if $(SANITIZE),-DZKFLOCK_DEBUG) -Isrc \
+	$(CPPFLAGS)
 all_ldflags = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 
 sources := $(sort $(wildcard src/*.c src/*/*.c))

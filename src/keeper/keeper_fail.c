@@ -1,7 +1,7 @@
 /*
  * Why it goes no further, of what several phases share.
  */
-#include "keeper/keeper_state.h"
+#include "keeper/keeper_parts.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 bool keeper_stop(struct keeper *keeper, int status)
 {
-    keeper->status = status;
+    keeper->outcome.status = status;
     return false;
 }
 
@@ -48,20 +48,31 @@ bool keeper_unreachable(struct keeper *keeper, const char *format, ...)
     va_end(args);
     if (keeper_is_late(keeper))
         return keeper_too_late(keeper, true, reason);
-    if (keeper->tries_left > 0)
+    if (keeper->outcome.tries_left > 0)
         log_info("%s; trying again in %s, %d %s left", reason,
-                 clock_format(keeper->options->retry_delay, span), keeper->tries_left,
-                 keeper->tries_left == 1 ? "try" : "tries");
+                 clock_format(keeper->options->retry_delay, span), keeper->outcome.tries_left,
+                 keeper->outcome.tries_left == 1 ? "try" : "tries");
     else
         log_error("%s; %s was not taken", reason, keeper->options->lock);
-    keeper->unreachable = true;
+    keeper->outcome.unreachable = true;
     return keeper_stop(keeper, EXITCODE_UNREACHABLE);
+}
+
+bool keeper_may_try_again(const struct keeper *keeper)
+{
+    return keeper->outcome.unreachable && keeper->outcome.tries_left > 0;
+}
+
+void keeper_use_try(struct keeper *keeper)
+{
+    keeper->outcome =
+        (struct keeper_outcome){.status = 0, .tries_left = keeper->outcome.tries_left - 1};
 }
 
 bool keeper_ended_by_signal(struct keeper *keeper)
 {
-    log_info("ended by signal %d (%s)", keeper->ended_by, strsignal(keeper->ended_by));
-    return keeper_stop(keeper, EXITCODE_SIGNAL + keeper->ended_by);
+    log_info("ended by signal %d (%s)", keeper->news.ended_by, strsignal(keeper->news.ended_by));
+    return keeper_stop(keeper, EXITCODE_SIGNAL + keeper->news.ended_by);
 }
 
 bool keeper_front_died(struct keeper *keeper)
@@ -79,7 +90,7 @@ bool keeper_guard_died(struct keeper *keeper)
 /* Who leaves before it knows the lock's record cannot be counted, and is waited for. */
 static bool is_joining(const struct keeper *keeper)
 {
-    return keeper->locks && lockset_phase(keeper->locks) == LOCK_JOINING;
+    return keeper->try.locks && lockset_phase(keeper->try.locks) == LOCK_JOINING;
 }
 
 static void caller_ended(struct keeper *keeper)
@@ -100,15 +111,15 @@ static void refused(struct keeper *keeper)
 
 bool keeper_cut_short(struct keeper *keeper)
 {
-    if (keeper->ended_by)
+    if (keeper->news.ended_by)
         keeper_ended_by_signal(keeper);
-    else if (keeper->guard_dead)
+    else if (keeper->news.guard_dead)
         keeper_guard_died(keeper);
-    else if (keeper->abandoned)
+    else if (keeper->news.abandoned)
         keeper_front_died(keeper);
-    else if (keeper->session && session_refused(keeper->session))
+    else if (keeper->try.session && session_refused(keeper->try.session))
         refused(keeper);
-    else if (keeper->caller_ended && !is_joining(keeper))
+    else if (keeper->news.caller_ended && !is_joining(keeper))
         caller_ended(keeper);
     else
         return false;
