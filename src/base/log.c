@@ -14,7 +14,7 @@
 
 enum { PATIENCE_MS = 100 };
 
-/* What all processes of a run know. */
+/* Shared by all processes of a run. */
 struct shared {
     _Atomic int64_t session;
     atomic_bool system_failed;
@@ -118,7 +118,7 @@ static enum log_level level_of(enum log_severity severity)
     return levels[severity];
 }
 
-/* The given line with the rest of what all lines say. */
+/* Completes the line with what all lines say, and writes it. */
 static void say(struct log_line line, const char *format, va_list args)
 {
     enum log_level level = level_of(line.severity);

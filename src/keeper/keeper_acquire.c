@@ -56,13 +56,16 @@ static bool out_of_contact(struct keeper *keeper)
                                                                                : "waiting");
 }
 
-/* Whether it is free for somebody who uses nothing of those around. */
+/* Returns whether -n only asks if the lock is free, also of those around this zkflock. */
 static bool only_asks(const struct options *options)
 {
     return options->wait == 0 && !options->reentry;
 }
 
-/* It would be waiting for itself, for ever. */
+/*
+ * Returns whether the lock is held for a process around this one, which would make zkflock wait for
+ * itself, for ever; after a message.
+ */
 static bool held_for_caller(struct keeper *keeper)
 {
     const struct options *options = keeper->options;
@@ -95,7 +98,7 @@ static bool held_for_caller(struct keeper *keeper)
     return false;
 }
 
-/* The lease is a property of the lock: what was asked for counts only for whoever makes it. */
+/* Adopts the lock's lease: --lease counts only for the zkflock that makes the lock. */
 static bool take_lease(struct keeper *keeper)
 {
     const struct options *options = keeper->options;
@@ -118,7 +121,7 @@ static bool take_lease(struct keeper *keeper)
     return true;
 }
 
-/* By others, or by one who vanished; not while the last proof of several locks is made. */
+/* Returns whether others are waited for, or the lease of a vanished holder; not for own proofs. */
 static bool is_kept_waiting(const struct keeper *keeper)
 {
     enum lock_phase phase = lock_phase(lockset_current(keeper->try.locks));
@@ -163,7 +166,7 @@ static bool await_lock(struct keeper *keeper)
                                    "no answer from the ensemble while joining the queue");
         if (now >= deadline)
             return out_of_contact(keeper);
-        /* The limit is on waiting for others; who vanished is waited for all the same. */
+        /* -w limits the wait for others; the lease of a vanished holder is waited out anyway. */
         if (phase == LOCK_WAITING) {
             if (!waiting && !only_asks(keeper->options) && held_for_caller(keeper))
                 return false;
@@ -179,7 +182,7 @@ static bool await_lock(struct keeper *keeper)
                 deadline = clock_earlier(deadline, give_up_at);
             }
         }
-        /* Who gives up at once has not waited. */
+        /* A zkflock that gives up at once has not waited. */
         if (is_kept_waiting(keeper) && (phase != LOCK_WAITING || now < give_up_at)) {
             hook_tell(keeper->hook, HOOK_WAITING);
             deadline = clock_earlier(deadline, keeper_tell_wait(keeper));

@@ -10,7 +10,7 @@
 #include "ensemble/contact.h"
 #include "keeper/plan.h"
 
-/* Connecting in silence for longer than this is told to a person at a terminal. */
+/* After so long without a connection a person at a terminal is told what zkflock waits for. */
 #define SILENCE_BEFORE_NEWS (2 * CLOCK_S)
 
 void keeper_begin_try(struct keeper *keeper, int64_t now)
@@ -26,7 +26,7 @@ static int64_t patience(const struct keeper *keeper)
                          keeper->late_at - keeper->try.started_at);
 }
 
-/* Where signals come from while names are looked up. */
+/* Returns the descriptor by which signals arrive while names are looked up. */
 static int caller_fd(const struct front *front)
 {
     return front->separate ? front_link_fd(front) : front_signal_fd(front);
@@ -127,7 +127,7 @@ void keeper_hang_up(struct keeper *keeper)
 
 /* ---- another try ---- */
 
-/* What was held for a moment is told to have ended before it is taken anew. */
+/* Tells first that a lock which was held for a moment is not any more. */
 static void hang_up(struct keeper *keeper)
 {
     bool held = keeper->tenure.state == TENURE_HELD;
@@ -139,7 +139,7 @@ static void hang_up(struct keeper *keeper)
     keeper_hang_up(keeper);
 }
 
-/* Returns whether the pause went by.  A place in the queue is given back if contact allows it. */
+/* Gives a place in the queue back if there is contact.  Returns whether the pause went by. */
 static bool pause_between_tries(struct keeper *keeper)
 {
     int64_t end = clock_earlier(clock_now() + keeper->options->retry_delay, keeper->late_at);
@@ -151,7 +151,7 @@ static bool pause_between_tries(struct keeper *keeper)
     while (clock_now() < end) {
         keeper_pump(keeper, end);
         if (keeper_cut_short(keeper)) {
-            /* Whoever ends the pause does not wait for contact. */
+            /* A signal that ends the pause does not wait for contact. */
             if (keeper->try.session && !session_connected(keeper->try.session))
                 hang_up(keeper);
             return false;

@@ -32,7 +32,7 @@ void keeper_begin_end(struct keeper *keeper)
         guard_kill(&keeper->guard, run->reason == RUN_ABANDONED);
 }
 
-/* When a guard that is to end the tree is late. */
+/* Returns when the keeper stops waiting for the guard, and ends the tree itself. */
 static int64_t guard_late(const struct keeper *keeper)
 {
     if (keeper->run.reason == RUN_LIMIT_OVER || keeper->options->on_lost != LEASE_KILL)
@@ -40,7 +40,7 @@ static int64_t guard_late(const struct keeper *keeper)
     return lease_guard_late(&keeper->lease, keeper->job.guarded_until);
 }
 
-/* When the lease would end if no proof had been answered since the end was begun. */
+/* Returns when the lease would end without the proofs since the end was begun. */
 static int64_t lease_would_end(const struct keeper *keeper)
 {
     return clock_earlier(keeper_lease_end(keeper),

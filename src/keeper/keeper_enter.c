@@ -1,5 +1,5 @@
 /*
- * What zkflocks around this one hold is used, and not taken again.
+ * Locks that zkflocks around this one hold: these are used, and not taken again.
  */
 #include "keeper/keeper_parts.h"
 
@@ -11,7 +11,7 @@
 #include "base/xalloc.h"
 #include "keeper/plan.h"
 
-/* The locks as a zkflock around this one knows them: a semaphore as one. */
+/* Lists the locks as a zkflock around this one knows them: a semaphore is one. */
 static void list_wanted(struct keeper *keeper)
 {
     const struct options *options = keeper->options;
@@ -52,14 +52,14 @@ static bool is_full(struct keeper *keeper, const struct reentry_lock *lock)
     return keeper_stop(keeper, EXITCODE_OSERR);
 }
 
-/* It may be stopped.  To queue up instead may be to wait for it. */
+/* The zkflock around this one may be stopped; to queue up instead could mean to wait for it. */
 static bool is_silent(struct keeper *keeper, const struct reentry_lock *lock)
 {
     return keeper_unreachable(
         keeper, "the zkflock around this one does not answer, and may hold %s", lock->path);
 }
 
-/* Without a session it cannot be asked when the last run was; to run all the same is not meant. */
+/* Refuses --once-per: without a session, nobody can be asked when the last run was. */
 static bool cannot_be_asked(struct keeper *keeper)
 {
     log_error("--once-per does not go with a lock that the zkflock around this one holds, %s; give "
@@ -68,7 +68,7 @@ static bool cannot_be_asked(struct keeper *keeper)
     return keeper_stop(keeper, EXITCODE_USAGE);
 }
 
-/* Hears signals meanwhile; returns whether to go on. */
+/* Asks for a lock, and hears signals meanwhile; returns whether to go on. */
 static bool ask(struct keeper *keeper, const struct reentry_lock *lock, int64_t deadline,
                 struct reentry_entry *entry, enum reentry_answer *answer)
 {

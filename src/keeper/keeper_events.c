@@ -1,5 +1,5 @@
 /*
- * What comes from the session, the guard, the front and the kernel.
+ * Takes in what comes from the session, the guard, the front and the kernel.
  */
 #include "keeper/keeper_parts.h"
 
@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "process/signals.h"
 
-/* Between two tries to let in who could not be for want of a descriptor. */
+/* The pause between two tries to let in a zkflock for which there was no descriptor. */
 #define CROWDED_PAUSE (CLOCK_S / 4)
 
 static void reap_guard(struct keeper *keeper)
@@ -19,7 +19,7 @@ static void reap_guard(struct keeper *keeper)
     int status;
     pid_t pid;
 
-    /* Others are orphans that a dead guard left to us, and the hook runner, if it was killed. */
+    /* Others are orphans of a dead guard, and the hook runner, if it was killed. */
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         keeper_job_reaped(keeper, pid, status);
         if (pid == keeper->guard.pid)
@@ -33,12 +33,12 @@ static void take_signal(struct keeper *keeper, const struct signals_received *re
     bool running = keeper->run.state != RUN_NOT_BEGUN;
 
     if (running && keeper->hold) {
-        /* Whoever ends the caller together with all around it means that to be under the lock. */
+        /* A signal to all that is around the caller ends the caller too, under the lock. */
         if (signals_end(number))
             log_info("%s is held until %s ends; --unlock gives it back", keeper->options->lock,
                      keeper->hold->name);
     } else if (running) {
-        /* What is left of a command that has ended need not have got what the terminal sent. */
+        /* The terminal need not have reached what is left of a command that has ended. */
         if (keeper->job.state == JOB_EXITED && signals_stop(number))
             front_stop(keeper->front, number, false);
         if (signals_to_forward(number))
@@ -86,9 +86,9 @@ void keeper_hear_front(struct keeper *keeper)
 }
 
 /*
- * Somebody asks for a lock to be given up, by --revoke or as Curator's Revoker does it.  Whoever
- * runs under it gets the signal, once, as if the caller had sent it, and is left alone with it: the
- * lock is not lost.  What has not been started yet never is.
+ * Passes on, once, that somebody asks for a lock to be given up, by --revoke or as Curator's
+ * Revoker does it.  The command gets the signal as if the caller had sent it, and nothing follows:
+ * the lock is not lost.  A command that has not been started is not started any more.
  */
 static void heed_revoke(struct keeper *keeper)
 {
@@ -128,7 +128,7 @@ static void take_event(struct keeper *keeper, const struct session_event *event)
         once_handle(keeper->once, event);
 }
 
-/* While the lock is held, the guard does. */
+/* Returns whether the keeper watches the caller; once the lock is held, the guard does. */
 static bool awaits_caller(const struct keeper *keeper)
 {
     return keeper->hold && keeper->run.state == RUN_NOT_BEGUN && !keeper->news.caller_ended;

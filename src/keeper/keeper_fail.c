@@ -1,5 +1,5 @@
 /*
- * Why it goes no further, of what several phases share.
+ * The exit status, and failures that several phases share.
  */
 #include "keeper/keeper_parts.h"
 
@@ -87,7 +87,10 @@ bool keeper_guard_died(struct keeper *keeper)
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 
-/* Who leaves before it knows the lock's record cannot be counted, and is waited for. */
+/*
+ * Returns whether it is still joining the queue.  A contender that leaves before it has read the
+ * lock's record cannot be counted out, and the next holder waits a lease for it.
+ */
 static bool is_joining(const struct keeper *keeper)
 {
     return keeper->try.locks && lockset_phase(keeper->try.locks) == LOCK_JOINING;

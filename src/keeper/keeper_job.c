@@ -1,6 +1,6 @@
 /*
- * The command as the guard reports it.  What the guard cannot tell, because it is dead, the keeper
- * finds out itself: the guard's descendants are then its own.
+ * The command as the guard reports it.  If the guard is dead, the keeper finds out itself: the
+ * guard's descendants are then its own.
  */
 #include "keeper/keeper_parts.h"
 

@@ -6,14 +6,14 @@
 
 #include "base/clock.h"
 
-/* When the command's time is up. */
+/* Returns when the command's time is up. */
 static int64_t limit_at(const struct keeper *keeper)
 {
     return clock_earlier(clock_add(keeper->job.begun_at, keeper->options->max_runtime),
                          keeper->late_at);
 }
 
-/* When the grace after that ends. */
+/* Returns when the grace after that ends. */
 static int64_t grace_end(const struct keeper *keeper)
 {
     return clock_add(keeper->job.end == JOB_LIMIT_OVER ? keeper->job.limit_over_at

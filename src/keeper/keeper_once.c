@@ -9,7 +9,7 @@
 /* How long to try to note a success, at the most, while others wait for the lock. */
 #define NOTE_PATIENCE (5 * CLOCK_S)
 
-/* Waits for events; proofs of life go on meanwhile, the guard's lease with them. */
+/* Waits for events, and meanwhile goes on to prove and to extend the guard's lease. */
 static void pump_held(struct keeper *keeper, int64_t *next_proof, int64_t deadline)
 {
     int64_t now = clock_now();
@@ -32,7 +32,7 @@ static bool is_lost(const struct keeper *keeper)
     return lockset_phase(keeper->try.locks) == LOCK_LOST;
 }
 
-/* Why it went wrong, of the lock or of the note; NULL: no answer came in time. */
+/* Returns the failure of the lock or of the note; *why is NULL if no answer came in time. */
 static enum exitcode failure(const struct keeper *keeper, const char **why)
 {
     if (is_lost(keeper))
@@ -42,7 +42,7 @@ static enum exitcode failure(const struct keeper *keeper, const char **why)
                                                    : EXITCODE_UNREACHABLE;
 }
 
-/* The command is not run; what is still to be answered is of no use. */
+/* Says why the command is not run; an answer that comes later is of no use. */
 static bool cannot_tell(struct keeper *keeper)
 {
     const struct options *options = keeper->options;
@@ -112,7 +112,7 @@ void keeper_forget_once(struct keeper *keeper)
     keeper->once = NULL;
 }
 
-/* --deadline does not end the wait for a holder that vanished, as -w does not. */
+/* Refuses to run after --deadline, which like -w does not end the wait for a vanished holder. */
 static bool is_in_time(struct keeper *keeper)
 {
     return !keeper_is_late(keeper) || keeper_too_late(keeper, false, "it was there too late");

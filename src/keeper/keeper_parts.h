@@ -1,5 +1,5 @@
 /*
- * What the files that make up the keeper do for each other.
+ * Functions that the files of the keeper have for each other; keeper_state.h lists these files.
  */
 #ifndef ZKFLOCK_KEEPER_PARTS_H
 #define ZKFLOCK_KEEPER_PARTS_H
@@ -72,7 +72,7 @@ int64_t keeper_end_due(const struct keeper *keeper);
 /* Takes note of the time; to be called each time something has happened. */
 void keeper_watch_limit(struct keeper *keeper);
 
-/* When to call that again. */
+/* Returns when to call that again. */
 int64_t keeper_limit_due(const struct keeper *keeper);
 
 /*

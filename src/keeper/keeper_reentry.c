@@ -1,6 +1,5 @@
 /*
- * The lock is used by others than the own command: by zkflocks inside it, and by the process that
- * it is held for in the place of a command.
+ * Others that use the lock: zkflocks inside the command, and under --hold the caller.
  */
 #include "keeper/keeper_parts.h"
 
@@ -82,9 +81,9 @@ void keeper_offer(struct keeper *keeper)
 }
 
 /*
- * Before they are answered and start: the guard has to know, should this process be killed.  What
- * uses a lock that is held for another process descends from neither, nor does what has got
- * ZKFLOCK_HELD in another way, as from a client of a build server.
+ * Tells the guard of new users before they are answered and start, since the keeper may be killed.
+ * A user need not descend from the guard: under --hold it descends from the caller, and a process
+ * can get ZKFLOCK_HELD in other ways, as from the client of a build server.
  */
 static void guard_new_users(struct keeper *keeper)
 {
@@ -107,7 +106,7 @@ void keeper_serve_reentry(struct keeper *keeper)
     reentry_answer(keeper->users.reentry, keeper_node(keeper), keeper_token(keeper));
     if (reentry_unlock_wanted(keeper->users.reentry)) {
         keeper_release(keeper);
-        /* One who uses it may be waiting for the one who asks. */
+        /* A user of the lock may be waiting for the process that asks. */
         if (reentry_users(keeper->users.reentry) > 0)
             reentry_unlocked(keeper->users.reentry, true);
     }

@@ -99,7 +99,8 @@ static void look_for_trouble(struct keeper *keeper)
         begin_end(keeper, reason);
 }
 
-/* Returns whether an end is for more than the command: for what uses its lock, or it started. */
+/* Returns whether an end is for others too: for users of the lock, or for what the command started.
+ */
 static bool rest_counts(const struct keeper *keeper)
 {
     return keeper->users.guarded || keeper->options->tree;
@@ -114,8 +115,7 @@ static bool guard_ends_it(const struct keeper *keeper)
 
 /* ---- what is said of it ---- */
 
-/* Reports an end that came too late, too: keeper and guard cannot act in time if both are frozen.
- */
+/* Always reports an end that came too late: a keeper and a guard that were frozen could not act. */
 static void say_when_empty(const struct keeper *keeper)
 {
     char span[CLOCK_FORMAT_SIZE];
@@ -235,9 +235,9 @@ static bool lingers_on(struct keeper *keeper)
 }
 
 /*
- * Returns whether the command has ended, or never began, and nothing that counts beside it is left.
- * An end that guard or keeper has begun meanwhile is for all that counts: it is over when nothing
- * is left, see nothing_left().
+ * Returns whether the command has ended by itself, or never began, and nothing that counts beside
+ * it is left.  Once the guard or the keeper has begun an end, it is for all that counts, and
+ * nothing_left() says when it is complete.
  */
 static bool is_over(struct keeper *keeper)
 {
@@ -255,8 +255,10 @@ static bool is_over(struct keeper *keeper)
     return !rest_counts(keeper);
 }
 
-/* Returns whether an end is complete; the guard may have told of the latter before it heard of an
- * end. */
+/*
+ * Returns whether an end is complete.  The guard may have reported that the command is childless
+ * before it was told to end the tree, and then says no more.
+ */
 static bool nothing_left(const struct keeper *keeper)
 {
     const struct keeper_job *job = &keeper->job;
@@ -292,7 +294,7 @@ static void start(struct keeper *keeper)
     keeper_job_order(keeper, run->sent_end);
 }
 
-/* A caller that runs already has the lock as soon as the guard watches it. */
+/* Returns whether the command runs, or the guard watches the caller in its place. */
 static bool is_started(const struct keeper *keeper)
 {
     return keeper->job.state == JOB_STARTED || keeper->job.state == JOB_EXITED;
@@ -310,7 +312,7 @@ void keeper_run(struct keeper *keeper)
             look_for_trouble(keeper);
         if (!has_lock(keeper))
             keeper_go_on_ending(keeper);
-        /* Only now: the guard may have told of the lease's end and of this in one breath. */
+        /* Not before that: the guard may report the end of the lease and this at once. */
         if (!has_lock(keeper) && nothing_left(keeper))
             break;
         if (keeper->hold && keeper->news.abandoned)

@@ -10,15 +10,15 @@
  *
  * and below these
  *
- *     keeper_end.c      the command's tree is ended
+ *     keeper_end.c      ends the command's tree
  *     keeper_limit.c    --max-runtime and --deadline while the command runs
- *     keeper_events.c   what comes from the session, the guard, the front and the kernel
+ *     keeper_events.c   takes in what comes from the session, the guard, the front and the kernel
  *     keeper_job.c      the command as the guard reports it
  *     keeper_fail.c     the exit status, and failures that several phases share
  *     keeper_reentry.c  others that use the lock
- *     keeper_wait.c     what a person sees of the wait
- *     keeper_tell.c     what the log says of the lock
- *     keeper_state.c    what all of these ask; which state may follow which
+ *     keeper_wait.c     shows a person how the wait goes
+ *     keeper_tell.c     tells the log of the lock
+ *     keeper_state.c    which state may follow which, and questions that all of these ask
  *
  * Each struct below names the files that write it; all others only read it.
  */
@@ -48,7 +48,7 @@ struct keeper_outcome {
     int tries_left;
 };
 
-/* keeper_events.c: what the outside has done. */
+/* keeper_events.c: what has come from outside. */
 struct keeper_news {
     int ended_by;      /* the signal that ends zkflock before the command runs; 0: none */
     bool revoked;      /* somebody asked for the lock, and the keeper has passed that on */
@@ -141,14 +141,14 @@ enum job_state {
 /* Why the guard has begun an end; the limit may follow where a loss does not end everything. */
 enum job_end { JOB_NOT_ENDED, JOB_LEASE_OVER, JOB_LIMIT_OVER };
 
-/* What is left of the tree. */
+/* The rest of the tree. */
 enum job_rest {
     JOB_REST_UNKNOWN,
     JOB_CHILDLESS, /* --tree: nothing that the command started; others may use the lock */
     JOB_EMPTY,     /* nothing, of those others neither */
 };
 
-/* What has ended the tree. */
+/* The means by which the tree was ended. */
 enum job_means { JOB_BY_KILL, JOB_BY_SIGNAL, JOB_BY_SIGNAL_AND_KILL };
 
 struct keeper_job {

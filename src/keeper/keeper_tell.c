@@ -1,10 +1,9 @@
 /*
- * What is told of the lock in the log, with how long it took; of a lock that was lost while the
- * command ran, and of a command that was ended.
+ * Tells the log of the lock: when it was acquired, released or lost, what became of the command,
+ * and which proofs are late.
  *
- * What counts in a loss is the last proof that reached the guard in time.  A later one may have
- * been answered by the time of the message: contact is back at once where it was zkflock that stood
- * still.
+ * A loss is told by the last proof of which the guard heard in time.  By the time of the message a
+ * later one may have been answered: if zkflock itself stood still, contact is back at once.
  */
 #include "keeper/keeper_parts.h"
 
@@ -20,7 +19,7 @@
 #include "process/signals.h"
 #include "process/tree.h"
 
-/* A late proof is told of when it has been under way for this part of the lease. */
+/* A proof is told to be late when it has been under way for this part of the lease. */
 enum { LATE_PART = 12 };
 
 /* Not before one more request was sent to bring its answer, see session.c. */
@@ -107,7 +106,7 @@ void keeper_note_delay(struct keeper *keeper, int64_t due)
     keeper->delays.late_by = delay;
 }
 
-/* For the greater part of the time without a proof: what else went wrong alone would not matter. */
+/* Returns whether zkflock stood still for more than half of the time without a proof. */
 static bool stood_still(const struct keeper *keeper)
 {
     return keeper->delays.due_at >= last_proof(keeper) &&
@@ -141,7 +140,7 @@ static void say_standstill(const struct keeper *keeper, char *text, size_t size)
              clock_format(keeper->delays.late_by, span), clock_format(keeper->lease.length, lease));
 }
 
-/* Who was to be ended, to be freed: the command may have ended by itself before. */
+/* Returns what was to be ended, to be freed: the command, or what it left behind. */
 static char *who_ran(const struct keeper *keeper)
 {
     return xasprintf("%s%s", keeper->job.state == JOB_EXITED ? "what was started by " : "",

@@ -1,6 +1,6 @@
 /*
- * What a person is told while the lock is waited for: a status line at a terminal; elsewhere,
- * under -v, a line at the start and at each change.
+ * Shows a person how the wait goes: by a status line at a terminal; elsewhere, under -v, by a line
+ * at the start and at each change.
  */
 #include "keeper/keeper_parts.h"
 
@@ -15,14 +15,14 @@
 #include "base/xalloc.h"
 #include "lock/recipe.h"
 
-/* Waits shorter than this are not worth a line that comes and goes. */
+/* A shorter wait is not shown. */
 #define QUIET (300 * CLOCK_MS)
 
-/* From one look at the queue to the next; a long queue is looked at less often. */
+/* The time from one look at the queue to the next, longer for each contender ahead. */
 #define LOOK_AGAIN (5 * CLOCK_S)
 #define LOOK_AGAIN_EACH (50 * CLOCK_MS)
 
-/* Whether lines of what happens go anywhere. */
+/* Returns whether anybody reads lines at the level of info. */
 static bool tells_lines(const struct keeper *keeper)
 {
     return log_get_level() >= LOG_LEVEL_INFO || keeper->options->log_syslog;
@@ -34,7 +34,7 @@ static bool at_terminal(const struct keeper *keeper)
            status_line_wanted(keeper->command->inherited.process_group);
 }
 
-/* As an end of "waiting for", to be freed. */
+/* Returns the end of a line "waiting for ...", to be freed. */
 static char *waited_for(const struct keeper *keeper)
 {
     const struct lockset_item *item = lockset_current_item(keeper->try.locks);
@@ -45,14 +45,14 @@ static char *waited_for(const struct keeper *keeper)
 
 /* ---- the queue ---- */
 
-/* Whether it waits for its turn to take a permit of a semaphore: who holds stands elsewhere then.
+/* Returns whether it waits for its turn to take a permit; the holders' znodes are elsewhere then.
  */
 static bool awaits_turn(const struct keeper *keeper)
 {
     return lockset_current_item(keeper->try.locks)->until_next;
 }
 
-/* Begins to look, or goes on with what is under way. */
+/* Begins to look at the queue, unless a look is under way. */
 static void look(struct keeper *keeper)
 {
     const struct lockset_item *item = lockset_current_item(keeper->try.locks);
@@ -92,7 +92,10 @@ bool keeper_permits_left(const struct keeper *keeper)
             outlook_ahead(keeper->wait.outlook) < (size_t)keeper->options->permits);
 }
 
-/* Who waits for a permit at the head of the queue for turns has a place among the permits too. */
+/*
+ * Counts the contenders ahead.  The one whose turn it is may wait for a permit: it then has a znode
+ * among the permits too, and is counted there alone.
+ */
 static size_t ahead(const struct keeper *keeper)
 {
     size_t turns = lock_ahead(lockset_current(keeper->try.locks));
@@ -196,7 +199,7 @@ static void show_status(struct keeper *keeper)
     free(lock);
 }
 
-/* An event about the queue, with who is ahead as far as that is known. */
+/* Tells the log of an event in the queue, with position and holder as far as they are known. */
 static void tell_queue(const struct keeper *keeper, enum log_event event, const char *text)
 {
     bool queued = keeper->try.locks && lockset_phase(keeper->try.locks) == LOCK_WAITING;
@@ -214,7 +217,7 @@ static void tell_queue(const struct keeper *keeper, enum log_event event, const 
     log_event(event, fields, "%s", text);
 }
 
-/* Who holds is known a moment after the wait has begun. */
+/* Tells the log how the wait goes, if the holder is known and something has changed. */
 static void tell_change(struct keeper *keeper)
 {
     struct keeper_wait *wait = &keeper->wait;
