@@ -41,19 +41,16 @@ static bool out_of_contact(struct keeper *keeper)
     const char *servers = servers_text(keeper->options->servers);
     char span[CLOCK_FORMAT_SIZE];
 
-    if (session_overloaded(keeper->try.session)) {
-        char *why = contact_overloaded(keeper->options->servers);
-
-        keeper_unreachable(keeper, "%s", why);
-        free(why);
-        return false;
-    }
+    if (session_overloaded(keeper->try.session))
+        return keeper_unreachable(keeper, contact_overloaded(keeper->options->servers));
     if (session_connected(keeper->try.session))
-        return keeper_unreachable(keeper, "no answer from %s for %s while joining the queue",
-                                  servers, clock_format(keeper->options->connect_timeout, span));
-    return keeper_unreachable(keeper, "lost contact with %s while %s", servers,
-                              lockset_phase(keeper->try.locks) == LOCK_JOINING ? "joining the queue"
-                                                                               : "waiting");
+        return keeper_unreachable(
+            keeper, xasprintf("no answer from %s for %s while joining the queue", servers,
+                              clock_format(keeper->options->connect_timeout, span)));
+    return keeper_unreachable(keeper, xasprintf("lost contact with %s while %s", servers,
+                                                lockset_phase(keeper->try.locks) == LOCK_JOINING
+                                                    ? "joining the queue"
+                                                    : "waiting"));
 }
 
 /* Returns whether -n only asks if the lock is free, also of those around this zkflock. */
@@ -157,7 +154,7 @@ static bool await_lock(struct keeper *keeper)
             enum exitcode status = lockset_failure(keeper->try.locks, &why);
 
             if (status == EXITCODE_UNREACHABLE)
-                return keeper_unreachable(keeper, "%s", why);
+                return keeper_unreachable(keeper, xstrdup(why));
             log_error("%s", why);
             return keeper_stop(keeper, (int)status);
         }

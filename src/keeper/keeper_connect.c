@@ -38,11 +38,8 @@ static bool resolve(struct keeper *keeper, int64_t deadline)
 
     while (servers_resolve(keeper->options->servers, deadline, caller_fd(keeper->front), &fault) <
            0) {
-        if (fault) {
-            keeper_unreachable(keeper, "%s", fault);
-            free(fault);
-            return false;
-        }
+        if (fault)
+            return keeper_unreachable(keeper, fault);
         keeper_hear_front(keeper);
         if (keeper_cut_short(keeper))
             return false;
@@ -55,14 +52,9 @@ static bool unreachable(struct keeper *keeper)
     char *why =
         contact_unreachable(keeper->try.session, keeper->options->servers, patience(keeper));
 
-    if (contact_unreachable_status(keeper->try.session) == EXITCODE_UNREACHABLE) {
-        keeper_unreachable(keeper, "%s", why);
-    } else {
-        log_error("%s; %s was not taken", why, keeper->options->lock);
-        keeper_stop(keeper, EXITCODE_OSERR);
-    }
-    free(why);
-    return false;
+    if (contact_unreachable_status(keeper->try.session) == EXITCODE_UNREACHABLE)
+        return keeper_unreachable(keeper, why);
+    return keeper_not_taken(keeper, EXITCODE_OSERR, why);
 }
 
 static void tell_of_silence(const struct keeper *keeper)
@@ -128,7 +120,7 @@ void keeper_hang_up(struct keeper *keeper)
 /* ---- another try ---- */
 
 /* Tells first that a lock which was held for a moment is not any more. */
-static void hang_up(struct keeper *keeper)
+static void end_try(struct keeper *keeper)
 {
     bool held = keeper->tenure.state == TENURE_HELD;
 
@@ -147,13 +139,13 @@ static bool pause_between_tries(struct keeper *keeper)
     if (keeper->try.locks && session_withhold(keeper->try.session))
         lockset_leave(keeper->try.locks);
     else
-        hang_up(keeper);
+        end_try(keeper);
     while (clock_now() < end) {
         keeper_pump(keeper, end);
         if (keeper_cut_short(keeper)) {
             /* A signal that ends the pause does not wait for contact. */
             if (keeper->try.session && !session_connected(keeper->try.session))
-                hang_up(keeper);
+                end_try(keeper);
             return false;
         }
     }
@@ -165,7 +157,7 @@ bool keeper_try_again(struct keeper *keeper)
 {
     if (!keeper_may_try_again(keeper) || !pause_between_tries(keeper))
         return false;
-    hang_up(keeper);
+    end_try(keeper);
     keeper_forget_tenure(keeper);
     keeper_use_try(keeper);
     keeper_begin_try(keeper, clock_now());

@@ -56,7 +56,8 @@ static bool is_full(struct keeper *keeper, const struct reentry_lock *lock)
 static bool is_silent(struct keeper *keeper, const struct reentry_lock *lock)
 {
     return keeper_unreachable(
-        keeper, "the zkflock around this one does not answer, and may hold %s", lock->path);
+        keeper,
+        xasprintf("the zkflock around this one does not answer, and may hold %s", lock->path));
 }
 
 /* Refuses --once-per: without a session, nobody can be asked when the last run was. */

@@ -3,9 +3,6 @@
  */
 #include "keeper/keeper_parts.h"
 
-#include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,24 +34,29 @@ bool keeper_too_late(struct keeper *keeper, bool fault, const char *why)
     return keeper_stop(keeper, keeper->options->conflict_status);
 }
 
-bool keeper_unreachable(struct keeper *keeper, const char *format, ...)
+bool keeper_not_taken(struct keeper *keeper, int status, char *why)
 {
-    char reason[PIPE_BUF];
-    char span[CLOCK_FORMAT_SIZE];
-    va_list args;
+    log_error("%s; %s was not taken", why, keeper->options->lock);
+    free(why);
+    return keeper_stop(keeper, status);
+}
 
-    va_start(args, format);
-    vsnprintf(reason, sizeof(reason), format, args);
-    va_end(args);
-    if (keeper_is_late(keeper))
-        return keeper_too_late(keeper, true, reason);
-    if (keeper->outcome.tries_left > 0)
-        log_info("%s; trying again in %s, %d %s left", reason,
-                 clock_format(keeper->options->retry_delay, span), keeper->outcome.tries_left,
-                 keeper->outcome.tries_left == 1 ? "try" : "tries");
-    else
-        log_error("%s; %s was not taken", reason, keeper->options->lock);
+bool keeper_unreachable(struct keeper *keeper, char *why)
+{
+    char span[CLOCK_FORMAT_SIZE];
+
+    if (keeper_is_late(keeper)) {
+        keeper_too_late(keeper, true, why);
+        free(why);
+        return false;
+    }
     keeper->outcome.unreachable = true;
+    if (keeper->outcome.tries_left == 0)
+        return keeper_not_taken(keeper, EXITCODE_UNREACHABLE, why);
+    log_info("%s; trying again in %s, %d %s left", why,
+             clock_format(keeper->options->retry_delay, span), keeper->outcome.tries_left,
+             keeper->outcome.tries_left == 1 ? "try" : "tries");
+    free(why);
     return keeper_stop(keeper, EXITCODE_UNREACHABLE);
 }
 
@@ -69,10 +71,10 @@ void keeper_use_try(struct keeper *keeper)
         (struct keeper_outcome){.status = 0, .tries_left = keeper->outcome.tries_left - 1};
 }
 
-bool keeper_ended_by_signal(struct keeper *keeper)
+static void ended_by_signal(struct keeper *keeper)
 {
     log_info("ended by signal %d (%s)", keeper->news.ended_by, strsignal(keeper->news.ended_by));
-    return keeper_stop(keeper, EXITCODE_SIGNAL + keeper->news.ended_by);
+    keeper_stop(keeper, EXITCODE_SIGNAL + keeper->news.ended_by);
 }
 
 bool keeper_front_died(struct keeper *keeper)
@@ -103,25 +105,16 @@ static void caller_ended(struct keeper *keeper)
     keeper_stop(keeper, EXITCODE_USAGE);
 }
 
-static void refused(struct keeper *keeper)
-{
-    char *why = contact_refused(keeper->options->servers);
-
-    log_error("%s; %s was not taken", why, keeper->options->lock);
-    free(why);
-    keeper_stop(keeper, EXITCODE_NOPERM);
-}
-
 bool keeper_cut_short(struct keeper *keeper)
 {
     if (keeper->news.ended_by)
-        keeper_ended_by_signal(keeper);
+        ended_by_signal(keeper);
     else if (keeper->news.guard_dead)
         keeper_guard_died(keeper);
     else if (keeper->news.abandoned)
         keeper_front_died(keeper);
     else if (keeper->try.session && session_refused(keeper->try.session))
-        refused(keeper);
+        keeper_not_taken(keeper, EXITCODE_NOPERM, contact_refused(keeper->options->servers));
     else if (keeper->news.caller_ended && !is_joining(keeper))
         caller_ended(keeper);
     else

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 
 /* How long to try to note a success, at the most, while others wait for the lock. */
 #define NOTE_PATIENCE (5 * CLOCK_S)
@@ -54,15 +55,16 @@ static bool cannot_tell(struct keeper *keeper)
         return keeper_too_late(keeper, true, "no answer from the ensemble on when it last ran");
     if (!why)
         return keeper_unreachable(
-            keeper, "no answer from %s for %s on when the last successful run of %s began",
-            servers_text(options->servers), clock_format(options->connect_timeout, span),
-            options->lock);
+            keeper,
+            xasprintf("no answer from %s for %s on when the last successful run of %s began",
+                      servers_text(options->servers), clock_format(options->connect_timeout, span),
+                      options->lock));
     if (status == EXITCODE_LOST)
         keeper_tell_lost_early(keeper, "gone", why);
     else
         log_error("%s", why);
     if (status == EXITCODE_LOST && keeper->outcome.tries_left > 0)
-        return keeper_unreachable(keeper, "%s", why);
+        return keeper_unreachable(keeper, xstrdup(why));
     return keeper_stop(keeper, (int)status);
 }
 

@@ -89,17 +89,13 @@ void keeper_ended_by_limit(struct keeper *keeper);
 /* Sets the status to exit with and returns false, for a phase to return. */
 bool keeper_stop(struct keeper *keeper, int status);
 
-/* Do the same after saying why. */
-bool keeper_ended_by_signal(struct keeper *keeper);
+/* Do the same after saying why; that text is freed. */
+bool keeper_not_taken(struct keeper *keeper, int status, char *why);
 bool keeper_front_died(struct keeper *keeper);
 bool keeper_guard_died(struct keeper *keeper);
 
-/*
- * Does the same for an ensemble that cannot be reached.  The reason is an error only if this was
- * the last try.
- */
-bool keeper_unreachable(struct keeper *keeper, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Does the same if the ensemble cannot be reached, which is an error only in the last try. */
+bool keeper_unreachable(struct keeper *keeper, char *why);
 
 /* Returns whether that was the reason, and tries are left; and begins one of these. */
 bool keeper_may_try_again(const struct keeper *keeper);

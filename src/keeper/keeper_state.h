@@ -76,10 +76,7 @@ struct keeper_wait {
     int64_t look_at;         /* when to look at the queue again */
     size_t ahead;            /* as the lock had it at the last look */
     const struct lockset_item *item;
-    int64_t told_place; /* the token of the znode that was last told of */
-    size_t told_ahead;
-    bool told_settling;
-    char told_holder[CONTENDER_WHO_SIZE];
+    char told[CONTENDER_WHO_SIZE + 64]; /* what was told last, without the time */
 };
 
 /*
@@ -135,7 +132,7 @@ enum job_state {
     JOB_STARTED,
     JOB_REFUSED,
     JOB_FAILED,
-    JOB_EXITED,
+    JOB_EXITED
 };
 
 /* Why the guard has begun an end; the limit may follow where a loss does not end everything. */

@@ -4,6 +4,7 @@
  */
 #include "keeper/keeper_parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +35,14 @@ static bool at_terminal(const struct keeper *keeper)
            status_line_wanted(keeper->command->inherited.process_group);
 }
 
-/* Returns the end of a line "waiting for ...", to be freed. */
-static char *waited_for(const struct keeper *keeper)
+/* Returns a line about the wait, to be freed. */
+static char *wait_line(const struct keeper *keeper, const char *text)
 {
     const struct lockset_item *item = lockset_current_item(keeper->try.locks);
 
-    return xasprintf("%s%s", item->until_next || item->terms.permits ? "a permit of " : "",
-                     item->lock);
+    return xasprintf("waiting for %s%s: %s",
+                     item->until_next || item->terms.permits ? "a permit of " : "", item->lock,
+                     text);
 }
 
 /* ---- the queue ---- */
@@ -189,14 +191,12 @@ static void describe_briefly(const struct keeper *keeper, char *text, size_t siz
 static void show_status(struct keeper *keeper)
 {
     char text[CONTENDER_WHO_SIZE + 128];
-    char *lock = waited_for(keeper);
     char *line;
 
     describe_briefly(keeper, text, sizeof(text));
-    line = xasprintf("waiting for %s: %s", lock, text);
+    line = wait_line(keeper, text);
     status_line_show(line);
     free(line);
-    free(lock);
 }
 
 /* Tells the log of an event in the queue, with position and holder as far as they are known. */
@@ -220,29 +220,22 @@ static void tell_queue(const struct keeper *keeper, enum log_event event, const 
 /* Tells the log how the wait goes, if the holder is known and something has changed. */
 static void tell_change(struct keeper *keeper)
 {
-    struct keeper_wait *wait = &keeper->wait;
+    const struct lock *current = lockset_current(keeper->try.locks);
+    char change[sizeof(keeper->wait.told)];
     char text[CONTENDER_WHO_SIZE + 128];
     char *line;
-    char *lock;
 
-    if (lock_phase(lockset_current(keeper->try.locks)) != LOCK_WAITING || !knows_holder(keeper) ||
-        (wait->told_place == lock_token(lockset_current(keeper->try.locks)) &&
-         wait->told_ahead == ahead(keeper) &&
-         wait->told_settling == outlook_settles(keeper->wait.outlook) &&
-         strcmp(wait->told_holder, outlook_holder(keeper->wait.outlook)) == 0))
+    if (lock_phase(current) != LOCK_WAITING || !knows_holder(keeper))
         return;
-    wait->told_place = lock_token(lockset_current(keeper->try.locks));
-    wait->told_ahead = ahead(keeper);
-    wait->told_settling = outlook_settles(keeper->wait.outlook);
-    snprintf(wait->told_holder, sizeof(wait->told_holder), "%s",
-             outlook_holder(keeper->wait.outlook));
+    snprintf(change, sizeof(change), "%" PRId64 " %zu %d %s", lock_token(current), ahead(keeper),
+             outlook_settles(keeper->wait.outlook), outlook_holder(keeper->wait.outlook));
+    if (strcmp(change, keeper->wait.told) == 0)
+        return;
+    memcpy(keeper->wait.told, change, strlen(change) + 1);
     keeper_describe_queue(keeper, text, sizeof(text));
-
-    lock = waited_for(keeper);
-    line = xasprintf("waiting for %s: %s", lock, text);
+    line = wait_line(keeper, text);
     tell_queue(keeper, LOG_QUEUED, line);
     free(line);
-    free(lock);
 }
 
 void keeper_tell_busy(struct keeper *keeper, bool fault, const char *text)
