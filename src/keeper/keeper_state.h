@@ -53,7 +53,7 @@ struct keeper_news {
     int ended_by;      /* the signal that ends zkflock before the command runs; 0: none */
     bool revoked;      /* somebody asked for the lock, and the keeper has passed that on */
     bool abandoned;    /* the front was killed */
-    bool guard_dead;   /* by itself, or the keeper has killed it */
+    bool guard_dead;   /* somebody has killed it, or the keeper has */
     bool caller_ended; /* the caller of --hold, before it had the lock */
 };
 
@@ -69,7 +69,7 @@ struct keeper_try {
     size_t entries_len;
 };
 
-/* keeper_wait.c: what is known of the queue, what was told of the wait, and when more is due. */
+/* keeper_wait.c: the queue, as far as it is known; the last lines about it, and when to go on. */
 struct keeper_wait {
     struct outlook *outlook; /* NULL: nobody wanted to know */
     int64_t since;           /* 0: not begun */
@@ -83,7 +83,9 @@ struct keeper_wait {
  * keeper_tell.c: the lock, as the log tells of it.
  *
  *   NOT_HELD -> HELD              [keeper_tell_acquired]
- *   HELD     -> LOST | RELEASED   [keeper_tell_lost_early, keeper_say_lost, keeper_tell_released]
+ *   HELD     -> RELEASED          [keeper_tell_released]
+ *   HELD, LOST
+ *            -> LOST              [keeper_tell_lost_early, keeper_say_lost]
  *   any      -> NOT_HELD          another try begins  [keeper_forget_tenure]
  */
 enum tenure_state { TENURE_NOT_HELD, TENURE_HELD, TENURE_LOST, TENURE_RELEASED };
@@ -122,8 +124,8 @@ struct keeper_users {
  *             -> FAILED    it cannot be executed
  *   FORKED    -> STARTED   it is executed
  *   FORKED, STARTED
- *             -> EXITED    by itself; what it started may live on. If the guard cannot tell of
- * that, the keeper has reaped it                       [keeper_job_exited]
+ *             -> EXITED    by itself; what it started may live on.  If the guard is dead, the
+ *                          keeper has reaped the command                  [keeper_job_exited]
  */
 enum job_state {
     JOB_NOT_ASKED,
@@ -132,7 +134,7 @@ enum job_state {
     JOB_STARTED,
     JOB_REFUSED,
     JOB_FAILED,
-    JOB_EXITED
+    JOB_EXITED,
 };
 
 /* Why the guard has begun an end; the limit may follow where a loss does not end everything. */
@@ -209,10 +211,9 @@ struct keeper_end {
     bool told_survivor;
 };
 
-/* keeper_limit.c */
+/* keeper_limit.c: the limits on the command's time. */
 struct keeper_limit {
-    int64_t
-        overdue_at; /* when the keeper saw that the grace after the limit is over; 0: it is not */
+    int64_t overdue_at; /* when the grace after the limit was seen to be over; 0: it is not */
 };
 
 struct keeper {
@@ -221,7 +222,7 @@ struct keeper {
     const struct command *command;
     struct hook *hook;
     struct front *front;
-    const struct hold *hold; /* the lock is held for a caller, and there is no command; NULL */
+    const struct hold *hold; /* NULL: the lock is for a command, not for a caller of --hold */
     struct legacy *legacy;
     struct guard guard;
     int64_t begun_at;
