@@ -2,11 +2,11 @@
  * The keeper: the process that holds the ZooKeeper session and the lock, between the
  * caller's side (front.h) and the guard, which runs the command.
  *
- *     keeper_start()        guard and hook runner are forked
+ *     keeper_start()        forks guard and hook runner
  *     keeper_connect()
  *     keeper_acquire()
- *     keeper_try_again()    if one of the two has failed: whether to begin with them again
  *     keeper_is_due()
+ *     keeper_try_again()    if one of these three has failed: whether to begin with them again
  *     keeper_run()
  *     keeper_note_success()
  *     keeper_give_back()    also when one of the above has failed; returns the exit status
@@ -42,6 +42,7 @@ bool keeper_acquire(struct keeper *keeper);
  * what there is, pauses, and returns true as after keeper_start().
  */
 bool keeper_try_again(struct keeper *keeper);
+
 /* Under --once-per, whether the last successful run began long enough ago. */
 bool keeper_is_due(struct keeper *keeper);
 
