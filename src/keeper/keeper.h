@@ -37,14 +37,14 @@ bool keeper_connect(struct keeper *keeper);
 /* Waits in the queue until the lock is held, for as long as the options say. */
 bool keeper_acquire(struct keeper *keeper);
 
+/* Returns whether to run; under --once-per, if the last successful run began long enough ago. */
+bool keeper_is_due(struct keeper *keeper);
+
 /*
  * After a failure of the above: if the ensemble was not reachable and tries are left, gives back
  * what there is, pauses, and returns true as after keeper_start().
  */
 bool keeper_try_again(struct keeper *keeper);
-
-/* Under --once-per, whether the last successful run began long enough ago. */
-bool keeper_is_due(struct keeper *keeper);
 
 /* Runs the command under the held lock, until it ends or the lock is lost. */
 void keeper_run(struct keeper *keeper);
