@@ -23,7 +23,7 @@
 #   make clean      deletes build
 #
 # V=1 prints whole commands; WERROR=1 makes warnings errors; SANITIZE=address,undefined builds and
-# tests with sanitizers.
+# tests with sanitizers and assertions (-DZKFLOCK_DEBUG).
 
 VERSION = 0.1.0
 
@@ -51,7 +51,8 @@ BUILD = build$(if $(SANITIZE),/sanitize)
 all_cflags = -std=gnu11 $(WARNINGS) $(if $(WERROR),-Werror) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
 	$(CFLAGS)
-all_cppflags = -D_GNU_SOURCE -DZKFLOCK_VERSION='"$(VERSION)"' -Isrc $(CPPFLAGS)
+all_cppflags = -D_GNU_SOURCE -DZKFLOCK_VERSION='"$(VERSION)"' $(if $(SANITIZE),-DZKFLOCK_DEBUG) -Isrc \
+	$(CPPFLAGS)
 all_ldflags = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 
 sources := $(sort $(wildcard src/*.c src/*/*.c))

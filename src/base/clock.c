@@ -39,7 +39,7 @@ int clock_poll_timeout(int64_t deadline)
     return left > INT_MAX ? INT_MAX : (int)left;
 }
 
-/* Of the letters from text on; 0: there is no such unit. */
+/* Returns the length of the unit that these letters name, ns; 0: there is no such unit. */
 static int64_t unit_length(const char *text, size_t len)
 {
     static const struct {
@@ -57,7 +57,7 @@ static int64_t unit_length(const char *text, size_t len)
     return 0;
 }
 
-/* A number and its unit, which may be missing if alone; goes on behind them. */
+/* Adds a number with its unit to *total, and sets *text behind them; alone: without a unit too. */
 static bool take_part(const char **text, bool alone, int64_t *total)
 {
     const char *whole = *text;

@@ -4,10 +4,10 @@
 
 #include "base/clock.h"
 
-/* To connect to another server, which may just have been elected, and to be answered there. */
+/* The time to connect to another server, maybe just elected, and to get an answer from it. */
 #define FAIL_OVER (1 * CLOCK_S)
 
-/* What a loaded machine may take to schedule and end a few processes, whatever the lease. */
+/* The time in which a loaded machine ends a few processes, whatever the lease. */
 #define LEAST_MARGIN (300 * CLOCK_MS)
 
 /* A server that pauses to collect its garbage is not dead. */
@@ -34,12 +34,42 @@ int64_t lease_end(int64_t length, int64_t proven_at)
     return proven_at + length;
 }
 
+int64_t lease_proven_at(int64_t length, int64_t end)
+{
+    return end - length;
+}
+
+int64_t lease_next_proof(const struct lease *lease, int64_t proven_at)
+{
+    return proven_at + lease->interval;
+}
+
+int64_t lease_kill_time(const struct lease *lease, int64_t end)
+{
+    return end - lease->margin;
+}
+
+int64_t lease_signal_time(const struct lease *lease, int64_t end)
+{
+    return lease_kill_time(lease, end) - lease->grace;
+}
+
+int64_t lease_guard_due(const struct lease *lease, int64_t end)
+{
+    return lease_kill_time(lease, end) - lease->grace / 2;
+}
+
+int64_t lease_guard_late(const struct lease *lease, int64_t end)
+{
+    return end - lease->margin / 2;
+}
+
 bool lease_is_fresh(int64_t length, int64_t proven_at, int64_t now)
 {
     return now - proven_at <= lease_plan(length, LEASE_OWN_GRACE).interval;
 }
 
-/* What is left for a grace. */
+/* Returns how much is left for a grace. */
 static int64_t room(const struct lease *lease)
 {
     return lease->length - lease->interval - lease->patience - FAIL_OVER - lease->margin;
@@ -50,7 +80,7 @@ bool lease_fits(const struct lease *lease)
     return lease->grace < room(lease);
 }
 
-/* In steps that a person would take. */
+/* Returns the shortest lease that fits, rounded up for a person to read. */
 static int64_t least_length(int64_t grace)
 {
     const int64_t step = 500 * CLOCK_MS;

@@ -6,10 +6,15 @@
  *
  *     proof sent ... answered     first signal (TERM)     KILL            end
  *     |<-- interval + reserve --->|<------ grace -------->|<-- margin --->|
+ *                                             ^                   ^
+ *                                       lease_guard_due()   lease_guard_late()
  *
- * The margin is what killing a tree and being scheduled late may take.  Before the first signal
- * there has to be time for the next proof to be due, for a silent server to be found out and left,
- * and for another one to answer: lease_fits().
+ * The margin covers the time to kill a tree and a late turn on the processor.  Before the first
+ * signal the next proof has to become due, and the client library has to give up a silent server
+ * and hear from another one: lease_fits().
+ *
+ * Every time in this picture is computed here, for one lock and for several held as one: length is
+ * then the smallest of their leases, and a proof the oldest of their last ones.
  */
 #ifndef ZKFLOCK_LEASE_H
 #define ZKFLOCK_LEASE_H
@@ -17,13 +22,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a lock that is made gets unless something else is asked for, ns. */
+/* The lease of a new lock unless --lease asks for another one, ns. */
 #define LEASE_DEFAULT INT64_C(15000000000)
 
-/* The same, or the shortest lease in which this grace fits, if that is longer; ns. */
+/* Returns that, or if it is longer, the shortest lease in which this grace fits; ns. */
 int64_t lease_with_room(int64_t grace);
 
-/* What is done to the command when the lease ends without a proof. */
+/* What the guard does to the command when the lease ends without a proof. */
 enum lease_on_lost {
     LEASE_KILL, /* first signal, after the grace KILL */
     LEASE_TERM, /* first signal only: two holders are possible */
@@ -45,17 +50,30 @@ struct lease {
 /* length, grace: ns. */
 struct lease lease_plan(int64_t length, int64_t grace);
 
-/* When a lease of this length ends whose last proof was sent then. */
+/* Return when a lease of this length ends, from when its last proof was sent; and the reverse. */
 int64_t lease_end(int64_t length, int64_t proven_at);
+int64_t lease_proven_at(int64_t length, int64_t end);
+
+/* Returns when the next proof is due after one that was sent then. */
+int64_t lease_next_proof(const struct lease *lease, int64_t proven_at);
+
+/* Return when the guard sends the first signal, and KILL, in a lease with this end. */
+int64_t lease_signal_time(const struct lease *lease, int64_t end);
+int64_t lease_kill_time(const struct lease *lease, int64_t end);
+
+/* Returns when the keeper takes the guard for stopped unless it has reported the first signal. */
+int64_t lease_guard_due(const struct lease *lease, int64_t end);
+
+/* Returns when the keeper kills the tree itself, if the guard has not done so. */
+int64_t lease_guard_late(const struct lease *lease, int64_t end);
 
 /*
- * Whether a proof sent then leaves the command the whole room above at its start: it is no older
- * than one that is due for the next.  For several locks held as one: length is the smallest of
- * their leases and proven_at the oldest of their proofs, as for lease_end().
+ * Returns whether a proof sent then is no older than one after which the next is due, so that the
+ * command starts with all of the room above.
  */
 bool lease_is_fresh(int64_t length, int64_t proven_at, int64_t now);
 
-/* Whether a holder survives the fail-over of a server with these spans. */
+/* Returns whether a holder survives the fail-over of a server with these spans. */
 bool lease_fits(const struct lease *lease);
 
 /* For lease_fault(): a lock delay that is the lease. */
@@ -64,8 +82,8 @@ bool lease_fits(const struct lease *lease);
 #define LEASE_FAULT_SIZE 256
 
 /*
- * Whether a lease of this length does not go together with a grace and a lock delay, all ns; then
- * *fault is a sentence that says why and what would do.
+ * Returns whether a lease of this length does not go together with a grace and a lock delay, all
+ * ns; then *fault is a sentence that says why and what would do.
  */
 bool lease_fault(int64_t length, int64_t grace, int64_t delay, char fault[LEASE_FAULT_SIZE]);
 

@@ -11,11 +11,10 @@
 
 #include "base/log_line.h"
 #include "base/log_syslog.h"
-#include "base/status_line.h"
 
 enum { PATIENCE_MS = 100 };
 
-/* What all processes of a run know. */
+/* Shared by all processes of a run. */
 struct shared {
     _Atomic int64_t session;
     atomic_bool system_failed;
@@ -25,6 +24,7 @@ static struct log_options settings = {.level = LOG_LEVEL_WARNING};
 static struct shared own;
 static struct shared *shared = &own;
 static const char *current_place;
+static void (*before_write)(void);
 
 void log_open(const struct log_options *options)
 {
@@ -59,6 +59,11 @@ void log_set_place(const char *place)
     current_place = place;
 }
 
+void log_set_before_write(void (*function)(void))
+{
+    before_write = function;
+}
+
 /* ---- where lines go ---- */
 
 /* One write(2) of at most PIPE_BUF bytes, so that lines of several processes do not mix. */
@@ -67,7 +72,8 @@ static void put_line(const char *line, size_t len)
     static atomic_bool stuck;
     struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
 
-    status_line_clear();
+    if (before_write)
+        before_write();
     if (poll(&out, 1, atomic_load(&stuck) ? 0 : PATIENCE_MS) != 1) {
         atomic_store(&stuck, 1);
         return;
@@ -112,7 +118,7 @@ static enum log_level level_of(enum log_severity severity)
     return levels[severity];
 }
 
-/* The given line with the rest of what all lines say. */
+/* Completes the line with what all lines say, and writes it. */
 static void say(struct log_line line, const char *format, va_list args)
 {
     enum log_level level = level_of(line.severity);

@@ -4,8 +4,8 @@
  *
  * A message never holds anything up: where stderr is a pipe that nobody empties, the line is
  * dropped after a tenth of a second, because a lock must not be lost for want of a reader; the
- * system's log is not waited for at all.  What cannot be printed comes out as \xNN, so a hostile
- * name cannot drive a terminal.  Any thread may call these.
+ * system's log is not waited for at all.  Bytes that cannot be printed come out as \xNN, so a
+ * hostile name cannot drive a terminal.  Any thread may call these.
  *
  * Until log_open() lines are text and go to stderr alone.
  */
@@ -56,18 +56,24 @@ void log_set_session(int64_t id);
  */
 void log_set_place(const char *place);
 
+/*
+ * Calls this function before each line that goes to stderr, in the thread that writes the line.
+ * To be called before the first thread.
+ */
+void log_set_before_write(void (*function)(void));
+
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* What is no fault and yet the reason for the exit status: the lock is busy.  -q silences it. */
+/* Tells a reason for the exit status that is no fault: the lock is busy.  -q silences it. */
 void log_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What the client library says, of this length. */
+/* Passes on what the client library says, a text of this length. */
 void log_library(const char *text, int len);
 
 /*
- * What happens to a lock, in the order in which it does.  Their names and fields in JSON are in
+ * Events in the life of a lock, in their order.  Their names and fields in JSON are in
  * the manual and stay as they are.
  */
 enum log_event {

@@ -35,14 +35,14 @@ static const char *const event_names[] = {
 
 /* ---- text ---- */
 
-/* Characters that are not seen themselves, but join, hide or turn around others. */
+/* Returns whether the character is invisible, and joins, hides or reverses others. */
 static bool changes_others(uint32_t c)
 {
     return c == 0xad || c == 0x61c || c == 0xfeff || (c >= 0x200b && c <= 0x200f) ||
            (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c >= 0xe0000;
 }
 
-/* The length of the character that text begins with, 0 if it is none that can be printed. */
+/* Returns the length of the first character of text, 0 if it cannot be printed. */
 static size_t printable_length(const unsigned char *text)
 {
     static const uint32_t least[] = {0, 0x20, 0xa0, 0x800, 0x10000};
@@ -83,7 +83,7 @@ size_t log_line_printable(char *out, size_t size, const char *text)
     return len;
 }
 
-/* What text is put together in. */
+/* A line that is being put together. */
 struct buffer {
     char *out;
     size_t size;
@@ -119,7 +119,7 @@ static void append_tag(struct buffer *buffer, const struct log_line *line)
     append(buffer, "]");
 }
 
-/* What is behind the names of zkflock and the lock. */
+/* Appends all that follows the names of zkflock and the lock. */
 static void append_body(struct buffer *buffer, const struct log_line *line)
 {
     append(buffer, severities[line->severity].prefix);

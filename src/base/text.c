@@ -12,8 +12,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 
-/* Takes the next character: its length, 0 at the end; *width is 0 if it is none that can be seen.
- */
+/* Returns the length of the next character, 0 at the end; *width is 0 if it cannot be seen. */
 static size_t next(const char *text, size_t *width)
 {
     mbstate_t state = {0};
@@ -26,7 +25,7 @@ static size_t next(const char *text, size_t *width)
     if (len == (size_t)-1 || len == (size_t)-2)
         return 1;
 
-    /* Those without a width may join, hide or turn around others. */
+    /* Characters without a width may join, hide or reverse others. */
     int columns = wcwidth(c);
 
     if (columns > 0)

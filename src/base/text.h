@@ -1,7 +1,7 @@
 /*
- * Text of anybody's making, for a terminal or a line of output: nothing that could change a
- * terminal gets through, and what has to fit is cut.  By the locale's idea of characters:
- * setlocale(3) first.
+ * Makes text from outside fit for a terminal or a line of output: nothing that could change a
+ * terminal gets through, and what is too long is cut.  Call setlocale(3) first, which says what a
+ * character is.
  */
 #ifndef ZKFLOCK_TEXT_H
 #define ZKFLOCK_TEXT_H
@@ -14,7 +14,7 @@
 /* A copy, to be freed, in which every byte that is no part of a visible character is a '?'. */
 char *text_clean(const char *raw);
 
-/* How many columns a clean text takes. */
+/* Returns how many columns a clean text takes. */
 size_t text_width(const char *clean);
 
 enum text_style { TEXT_PLAIN, TEXT_BOLD, TEXT_DIM, TEXT_GOOD, TEXT_BUSY, TEXT_BAD };
@@ -36,7 +36,7 @@ int64_t text_now(void);
 
 /*
  * Ends what was written to stdout; returns the exit status, after a message if it could not be
- * written.  Who reads only the beginning, as head(1) does, gets none.
+ * written.  A reader that stops after the beginning, as head(1) does, gets no message.
  */
 int text_flush(void);
 

@@ -1,4 +1,4 @@
-#include "keeper/keeper_state.h"
+#include "keeper/keeper_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,11 +9,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "ensemble/contact.h"
-#include "keeper/plan.h"
+#include "keeper/status_line.h"
 #include "lock/contender.h"
 #include "process/detach.h"
-#include "process/signals.h"
 #include "process/tree.h"
 
 /* How long to try to give a lock back, at the most; then its session has to expire. */
@@ -21,7 +19,6 @@
 
 static void keeper_free(struct keeper *keeper)
 {
-    plan_free(keeper->items, keeper->items_len);
     legacy_free(keeper->legacy);
     free(keeper);
 }
@@ -41,6 +38,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
                   "lock is lost; mount it");
         return NULL;
     }
+    log_set_before_write(status_line_clear);
     contender_introduce(command->argv);
     keeper = xcalloc(1, sizeof(*keeper));
     keeper->options = options;
@@ -48,29 +46,30 @@ struct keeper *keeper_start(const struct options *options, const struct command 
     keeper->hook = hook;
     keeper->front = front;
     keeper->hold = command->hold;
-    keeper->begun_at = keeper->started_at = clock_now();
+    keeper->begun_at = clock_now();
     keeper->late_at = clock_add(keeper->begun_at, options->deadline);
-    keeper->tries_left = options->retries;
-    keeper->items = plan_new(options, &keeper->items_len);
+    keeper->outcome.tries_left = options->retries;
+    keeper_begin_try(keeper, keeper->begun_at);
     keeper->legacy = legacy_new();
-    keeper->mandate =
-        (struct guard_mandate){.command = command,
-                               .lock_path = options->lock,
-                               .servers = options->servers,
-                               .legacy = keeper->legacy,
-                               .signal = options->signal,
-                               .on_lost = options->on_lost,
-                               .caller = command->hold ? command->hold->caller.pid : 0,
-                               .caller_fd = command->hold ? command->hold->caller_fd : -1,
-                               .whole_tree = options->tree};
+
+    const struct guard_mandate mandate = {.command = command,
+                                          .lock_path = options->lock,
+                                          .servers = options->servers,
+                                          .legacy = keeper->legacy,
+                                          .signal = options->signal,
+                                          .on_lost = options->on_lost,
+                                          .caller = keeper->hold ? keeper->hold->caller.pid : 0,
+                                          .caller_fd = keeper->hold ? keeper->hold->caller_fd : -1,
+                                          .whole_tree = options->tree};
+
     /*
      * A zkflock inside the command means the same ensemble.  The guard first: the runner keeps no
      * descriptor of others open, the guard would.
      */
     if (!keeper->legacy || setenv(SERVERS_VARIABLE, servers_text(options->servers), 1) < 0 ||
-        guard_start(&keeper->guard, &keeper->mandate) < 0 ||
-        hook_start(hook, command, options->lock) < 0) {
+        guard_start(&keeper->guard, &mandate) < 0 || hook_start(hook, command, options->lock) < 0) {
         log_error("cannot start: %s", strerror(errno));
+        keeper_hang_up(keeper);
         keeper_free(keeper);
         return NULL;
     }
@@ -88,45 +87,45 @@ static void leave_queue(struct keeper *keeper)
     int64_t deadline =
         clock_now() + clock_earlier(GIVE_BACK_PATIENCE, keeper->options->connect_timeout);
 
-    lockset_leave(keeper->locks);
-    while (lockset_phase(keeper->locks) == LOCK_LEAVING && clock_now() < deadline)
+    lockset_leave(keeper->try.locks);
+    while (lockset_phase(keeper->try.locks) == LOCK_LEAVING && clock_now() < deadline)
         keeper_pump(keeper, deadline);
-    if (lockset_phase(keeper->locks) == LOCK_LEAVING && lockset_has_node(keeper->locks))
+    if (lockset_phase(keeper->try.locks) == LOCK_LEAVING && lockset_has_node(keeper->try.locks))
         log_warning("no answer from the ensemble: %s could not be given back; it comes free when "
                     "the session expires, in %d s at the most",
-                    keeper->options->lock, (session_timeout_ms(keeper->session) + 999) / 1000);
-    else if (lockset_phase(keeper->locks) == LOCK_LEFT && keeper->acquired_at && !keeper->ended_at)
+                    keeper->options->lock, (session_timeout_ms(keeper->try.session) + 999) / 1000);
+    else if (lockset_phase(keeper->try.locks) == LOCK_LEFT && keeper->tenure.state == TENURE_HELD)
         keeper_tell_released(keeper);
 }
 
 static struct keeper_times times_of(const struct keeper *keeper)
 {
+    const struct keeper_tenure *tenure = &keeper->tenure;
     int64_t now = clock_now();
-    int64_t acquired_at = keeper->acquired_at;
-    int64_t ended_at = keeper->ended_at ? keeper->ended_at : now;
+    int64_t until = tenure->state == TENURE_HELD ? now : tenure->until;
 
-    return (struct keeper_times){
-        .waited = (acquired_at ? acquired_at : now) - keeper->begun_at,
-        .held = acquired_at ? ended_at - acquired_at : KEEPER_NEVER_HELD,
-    };
+    if (tenure->state == TENURE_NOT_HELD)
+        return (struct keeper_times){.waited = now - keeper->begun_at, .held = KEEPER_NEVER_HELD};
+    return (struct keeper_times){.waited = tenure->since - keeper->begun_at,
+                                 .held = until - tenure->since};
 }
 
 static bool has_something_to_give_back(const struct keeper *keeper)
 {
-    if (!keeper->locks || !session_withhold(keeper->session))
+    if (!keeper->try.locks || !session_withhold(keeper->try.session))
         return false; /* without a session there is no znode, nor will there be one */
     /* A lock that is lost for want of contact is not given back by waiting for contact. */
-    return !keeper->lost || session_connected(keeper->session);
+    return !keeper->run.lost || session_connected(keeper->try.session);
 }
 
 static bool is_given_back(const struct keeper *keeper)
 {
-    return !keeper->locks || lockset_phase(keeper->locks) == LOCK_LEFT;
+    return !keeper->try.locks || lockset_phase(keeper->try.locks) == LOCK_LEFT;
 }
 
 int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
 {
-    int status = keeper->status;
+    int status = keeper->outcome.status;
 
     keeper_close_reentry(keeper);
     if (has_something_to_give_back(keeper))
@@ -136,11 +135,11 @@ int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
         hook_tell_released(keeper->hook, status);
     front_forsake(keeper->front);
     guard_dismiss(&keeper->guard);
-    if (keeper->reentry)
-        reentry_unlocked(keeper->reentry, is_given_back(keeper));
+    if (keeper->users.reentry)
+        reentry_unlocked(keeper->users.reentry, is_given_back(keeper));
     keeper_hang_up(keeper);
     close(keeper->guard.link);
-    if (!keeper->guard_dead) {
+    if (!keeper->news.guard_dead) {
         kill(keeper->guard.pid, SIGCONT); /* it may be stopped */
         waitpid(keeper->guard.pid, NULL, 0);
     }

@@ -2,11 +2,11 @@
  * The keeper: the process that holds the ZooKeeper session and the lock, between the
  * caller's side (front.h) and the guard, which runs the command.
  *
- *     keeper_start()        guard and hook runner are forked
+ *     keeper_start()        forks guard and hook runner
  *     keeper_connect()
  *     keeper_acquire()
- *     keeper_try_again()    if one of the two has failed: whether to begin with them again
  *     keeper_is_due()
+ *     keeper_try_again()    if one of these three has failed: whether to begin with them again
  *     keeper_run()
  *     keeper_note_success()
  *     keeper_give_back()    also when one of the above has failed; returns the exit status
@@ -37,13 +37,14 @@ bool keeper_connect(struct keeper *keeper);
 /* Waits in the queue until the lock is held, for as long as the options say. */
 bool keeper_acquire(struct keeper *keeper);
 
+/* Returns whether to run; under --once-per, if the last successful run began long enough ago. */
+bool keeper_is_due(struct keeper *keeper);
+
 /*
  * After a failure of the above: if the ensemble was not reachable and tries are left, gives back
  * what there is, pauses, and returns true as after keeper_start().
  */
 bool keeper_try_again(struct keeper *keeper);
-/* Under --once-per, whether the last successful run began long enough ago. */
-bool keeper_is_due(struct keeper *keeper);
 
 /* Runs the command under the held lock, until it ends or the lock is lost. */
 void keeper_run(struct keeper *keeper);

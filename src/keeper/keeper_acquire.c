@@ -1,4 +1,4 @@
-#include "keeper/keeper_state.h"
+#include "keeper/keeper_parts.h"
 
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 
 static bool busy(struct keeper *keeper)
 {
-    const char *name = lockset_current_item(keeper->locks)->lock;
+    const char *name = lockset_current_item(keeper->try.locks)->lock;
     char queue[CONTENDER_WHO_SIZE + 128];
     char span[CLOCK_FORMAT_SIZE];
     const struct options *options = keeper->options;
@@ -29,9 +29,9 @@ static bool busy(struct keeper *keeper)
 
 static int64_t answer_due(const struct keeper *keeper, int64_t joining_since)
 {
-    bool joining = lockset_phase(keeper->locks) == LOCK_JOINING;
+    bool joining = lockset_phase(keeper->try.locks) == LOCK_JOINING;
 
-    return clock_earlier(contact_deadline(keeper->session, keeper->options->connect_timeout,
+    return clock_earlier(contact_deadline(keeper->try.session, keeper->options->connect_timeout,
                                           joining ? joining_since : CLOCK_NEVER),
                          joining ? keeper->late_at : CLOCK_NEVER);
 }
@@ -41,38 +41,38 @@ static bool out_of_contact(struct keeper *keeper)
     const char *servers = servers_text(keeper->options->servers);
     char span[CLOCK_FORMAT_SIZE];
 
-    if (session_overloaded(keeper->session)) {
-        char *why = contact_overloaded(keeper->options->servers);
-
-        keeper_unreachable(keeper, "%s", why);
-        free(why);
-        return false;
-    }
-    if (session_connected(keeper->session))
-        return keeper_unreachable(keeper, "no answer from %s for %s while joining the queue",
-                                  servers, clock_format(keeper->options->connect_timeout, span));
-    return keeper_unreachable(keeper, "lost contact with %s while %s", servers,
-                              lockset_phase(keeper->locks) == LOCK_JOINING ? "joining the queue"
-                                                                           : "waiting");
+    if (session_overloaded(keeper->try.session))
+        return keeper_unreachable(keeper, contact_overloaded(keeper->options->servers));
+    if (session_connected(keeper->try.session))
+        return keeper_unreachable(
+            keeper, xasprintf("no answer from %s for %s while joining the queue", servers,
+                              clock_format(keeper->options->connect_timeout, span)));
+    return keeper_unreachable(keeper, xasprintf("lost contact with %s while %s", servers,
+                                                lockset_phase(keeper->try.locks) == LOCK_JOINING
+                                                    ? "joining the queue"
+                                                    : "waiting"));
 }
 
-/* Whether it is free for somebody who uses nothing of those around. */
+/* Returns whether -n only asks if the lock is free, also of those around this zkflock. */
 static bool only_asks(const struct options *options)
 {
     return options->wait == 0 && !options->reentry;
 }
 
-/* It would be waiting for itself, for ever. */
+/*
+ * Returns whether the lock is held for a process around this one, which would make zkflock wait for
+ * itself, for ever; after a message.
+ */
 static bool held_for_caller(struct keeper *keeper)
 {
     const struct options *options = keeper->options;
 
     for (size_t i = 0; i < 1 + options->with_len; i++) {
-        const struct reentry_lock *lock = &keeper->wanted[i];
+        const struct reentry_lock *lock = &keeper->try.wanted[i];
         pid_t caller = 0;
         enum reentry_holder kind = REENTRY_CALLER;
 
-        if (plan_has(keeper->items, keeper->items_len, lock->path))
+        if (plan_has(keeper->try.items, keeper->try.items_len, lock->path))
             caller = reentry_held_for(lock, options->servers, clock_now() + CLOCK_S, &kind);
         if (!caller)
             continue;
@@ -95,11 +95,11 @@ static bool held_for_caller(struct keeper *keeper)
     return false;
 }
 
-/* The lease is a property of the lock: what was asked for counts only for whoever makes it. */
+/* Adopts the lock's lease: --lease counts only for the zkflock that makes the lock. */
 static bool take_lease(struct keeper *keeper)
 {
     const struct options *options = keeper->options;
-    int64_t length = lockset_lease(keeper->locks);
+    int64_t length = lockset_lease(keeper->try.locks);
     char fault[LEASE_FAULT_SIZE];
     char span[CLOCK_FORMAT_SIZE];
 
@@ -107,21 +107,21 @@ static bool take_lease(struct keeper *keeper)
         return true;
     if (options->lease && options->lease != length)
         log_warning("%s has a lease of %s, which is used here instead of what --lease says",
-                    lockset_shortest(keeper->locks), clock_format(length, span));
+                    lockset_shortest(keeper->try.locks), clock_format(length, span));
     if (lease_fault(length, options->kill_after, options->lock_delay, fault)) {
-        log_error("%s: %s", lockset_shortest(keeper->locks), fault);
+        log_error("%s: %s", lockset_shortest(keeper->try.locks), fault);
         keeper_stop(keeper, EXITCODE_CONFIG);
         return false;
     }
     keeper->lease = lease_plan(length, options->kill_after);
-    session_set_patience(keeper->session, keeper->lease.patience);
+    session_set_patience(keeper->try.session, keeper->lease.patience);
     return true;
 }
 
-/* By others, or by one who vanished; not while the last proof of several locks is made. */
+/* Returns whether others are waited for, or the lease of a vanished holder; not for own proofs. */
 static bool is_kept_waiting(const struct keeper *keeper)
 {
-    enum lock_phase phase = lock_phase(lockset_current(keeper->locks));
+    enum lock_phase phase = lock_phase(lockset_current(keeper->try.locks));
 
     return phase == LOCK_WAITING || phase == LOCK_SETTLING;
 }
@@ -129,14 +129,17 @@ static bool is_kept_waiting(const struct keeper *keeper)
 static bool await_lock(struct keeper *keeper)
 {
     int64_t give_up_at =
-        clock_earlier(clock_add(keeper->started_at, keeper->options->wait), keeper->late_at);
+        clock_earlier(clock_add(keeper->try.started_at, keeper->options->wait), keeper->late_at);
     int64_t joining_since = clock_now();
     bool waiting = false;
 
-    if (!keeper->locks)
+    keeper->lease = (struct lease){0};
+    if (!keeper->try.locks) {
+        keeper->lease = lease_plan(LEASE_DEFAULT, keeper->options->kill_after);
         return true;
+    }
     for (;;) {
-        enum lock_phase phase = lockset_phase(keeper->locks);
+        enum lock_phase phase = lockset_phase(keeper->try.locks);
         int64_t now = clock_now();
         int64_t deadline = answer_due(keeper, joining_since);
 
@@ -148,10 +151,10 @@ static bool await_lock(struct keeper *keeper)
             break;
         if (phase == LOCK_LEAVING || phase == LOCK_LEFT || phase == LOCK_LOST) {
             const char *why;
-            enum exitcode status = lockset_failure(keeper->locks, &why);
+            enum exitcode status = lockset_failure(keeper->try.locks, &why);
 
             if (status == EXITCODE_UNREACHABLE)
-                return keeper_unreachable(keeper, "%s", why);
+                return keeper_unreachable(keeper, xstrdup(why));
             log_error("%s", why);
             return keeper_stop(keeper, (int)status);
         }
@@ -160,7 +163,7 @@ static bool await_lock(struct keeper *keeper)
                                    "no answer from the ensemble while joining the queue");
         if (now >= deadline)
             return out_of_contact(keeper);
-        /* The limit is on waiting for others; who vanished is waited for all the same. */
+        /* -w limits the wait for others; the lease of a vanished holder is waited out anyway. */
         if (phase == LOCK_WAITING) {
             if (!waiting && !only_asks(keeper->options) && held_for_caller(keeper))
                 return false;
@@ -176,7 +179,7 @@ static bool await_lock(struct keeper *keeper)
                 deadline = clock_earlier(deadline, give_up_at);
             }
         }
-        /* Who gives up at once has not waited. */
+        /* A zkflock that gives up at once has not waited. */
         if (is_kept_waiting(keeper) && (phase != LOCK_WAITING || now < give_up_at)) {
             hook_tell(keeper->hook, HOOK_WAITING);
             deadline = clock_earlier(deadline, keeper_tell_wait(keeper));

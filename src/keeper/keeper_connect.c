@@ -1,4 +1,4 @@
-#include "keeper/keeper_state.h"
+#include "keeper/keeper_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +10,21 @@
 #include "ensemble/contact.h"
 #include "keeper/plan.h"
 
-/* Connecting in silence for longer than this is told to a person at a terminal. */
+/* After so long without a connection a person at a terminal is told what zkflock waits for. */
 #define SILENCE_BEFORE_NEWS (2 * CLOCK_S)
+
+void keeper_begin_try(struct keeper *keeper, int64_t now)
+{
+    keeper->try.started_at = now;
+    keeper->try.items = plan_new(keeper->options, &keeper->try.items_len);
+}
+
+/* Returns how long to wait for a server, ns: --connect-timeout, or what --deadline leaves of it. */
+static int64_t patience(const struct keeper *keeper)
+{
+    return clock_earlier(keeper->options->connect_timeout,
+                         keeper->late_at - keeper->try.started_at);
+}
 
 static bool resolve(struct keeper *keeper, int64_t deadline)
 {
@@ -19,11 +32,8 @@ static bool resolve(struct keeper *keeper, int64_t deadline)
 
     while (servers_resolve(keeper->options->servers, deadline, front_caller_fd(keeper->front),
                            &fault) < 0) {
-        if (fault) {
-            keeper_unreachable(keeper, "%s", fault);
-            free(fault);
-            return false;
-        }
+        if (fault)
+            return keeper_unreachable(keeper, fault);
         keeper_hear_front(keeper);
         if (keeper_cut_short(keeper))
             return false;
@@ -34,22 +44,17 @@ static bool resolve(struct keeper *keeper, int64_t deadline)
 static bool unreachable(struct keeper *keeper)
 {
     char *why =
-        contact_unreachable(keeper->session, keeper->options->servers, keeper_patience(keeper));
+        contact_unreachable(keeper->try.session, keeper->options->servers, patience(keeper));
 
-    if (contact_unreachable_status(keeper->session) == EXITCODE_UNREACHABLE) {
-        keeper_unreachable(keeper, "%s", why);
-    } else {
-        log_error("%s; %s was not taken", why, keeper->options->lock);
-        keeper_stop(keeper, EXITCODE_OSERR);
-    }
-    free(why);
-    return false;
+    if (contact_unreachable_status(keeper->try.session) == EXITCODE_UNREACHABLE)
+        return keeper_unreachable(keeper, why);
+    return keeper_not_taken(keeper, EXITCODE_OSERR, why);
 }
 
 static void tell_of_silence(const struct keeper *keeper)
 {
     char *silence =
-        contact_silence(keeper->session, keeper->options->servers, keeper_patience(keeper));
+        contact_silence(keeper->try.session, keeper->options->servers, patience(keeper));
 
     log_notice("%s", silence);
     free(silence);
@@ -57,27 +62,28 @@ static void tell_of_silence(const struct keeper *keeper)
 
 bool keeper_connect(struct keeper *keeper)
 {
-    int64_t deadline = keeper->started_at + keeper_patience(keeper);
-    int64_t news_at = keeper->started_at + SILENCE_BEFORE_NEWS;
+    int64_t deadline = keeper->try.started_at + patience(keeper);
+    int64_t news_at = keeper->try.started_at + SILENCE_BEFORE_NEWS;
 
     if (!resolve(keeper, deadline) || !keeper_enter(keeper, deadline))
         return false;
-    if (keeper->items_len == 0)
+    if (keeper->try.items_len == 0)
         return true;
     if (!isatty(STDERR_FILENO))
         news_at = CLOCK_NEVER;
-    keeper->session = session_open(keeper->options->servers, keeper->options->session_timeout_ms);
-    if (!keeper->session) {
+    keeper->try.session =
+        session_open(keeper->options->servers, keeper->options->session_timeout_ms);
+    if (!keeper->try.session) {
         char *why = contact_not_started(errno);
 
         log_error("%s", why);
         free(why);
         return keeper_stop(keeper, EXITCODE_OSERR);
     }
-    session_set_patience(keeper->session,
-                         lease_plan(keeper->items[0].terms.lease, LEASE_OWN_GRACE).patience);
-    keeper->locks = lockset_new(keeper->session, keeper->items, keeper->items_len);
-    while (!session_connected(keeper->session)) {
+    session_set_patience(keeper->try.session,
+                         lease_plan(keeper->try.items[0].terms.lease, LEASE_OWN_GRACE).patience);
+    keeper->try.locks = lockset_new(keeper->try.session, keeper->try.items, keeper->try.items_len);
+    while (!session_connected(keeper->try.session)) {
         int64_t now = clock_now();
 
         if (keeper_cut_short(keeper))
@@ -96,43 +102,44 @@ bool keeper_connect(struct keeper *keeper)
 void keeper_hang_up(struct keeper *keeper)
 {
     keeper_end_reentry(keeper);
-    outlook_free(keeper->outlook);
-    keeper->outlook = NULL;
-    once_free(keeper->once);
-    keeper->once = NULL;
-    lockset_free(keeper->locks);
-    keeper->locks = NULL;
-    session_close(keeper->session);
-    keeper->session = NULL;
+    keeper_leave_entries(keeper);
+    keeper_forget_queue(keeper);
+    keeper_forget_once(keeper);
+    lockset_free(keeper->try.locks);
+    session_close(keeper->try.session);
+    plan_free(keeper->try.items, keeper->try.items_len);
+    keeper->try = (struct keeper_try){0};
 }
 
 /* ---- another try ---- */
 
-/* What was held for a moment is told to have ended before it is taken anew. */
-static void hang_up(struct keeper *keeper)
+/* Tells first that a lock which was held for a moment is not any more. */
+static void end_try(struct keeper *keeper)
 {
-    if (keeper->acquired_at && !keeper->ended_at && lockset_phase(keeper->locks) == LOCK_LEFT)
+    bool held = keeper->tenure.state == TENURE_HELD;
+
+    if (held && lockset_phase(keeper->try.locks) == LOCK_LEFT)
         keeper_tell_released(keeper);
-    else if (keeper->acquired_at && !keeper->ended_at)
+    else if (held)
         keeper_tell_lost_early(keeper, "contact", "no contact with the ensemble");
     keeper_hang_up(keeper);
 }
 
-/* Returns whether the pause went by.  A place in the queue is given back if contact allows it. */
+/* Gives a place in the queue back if there is contact.  Returns whether the pause went by. */
 static bool pause_between_tries(struct keeper *keeper)
 {
     int64_t end = clock_earlier(clock_now() + keeper->options->retry_delay, keeper->late_at);
 
-    if (keeper->locks && session_withhold(keeper->session))
-        lockset_leave(keeper->locks);
+    if (keeper->try.locks && session_withhold(keeper->try.session))
+        lockset_leave(keeper->try.locks);
     else
-        hang_up(keeper);
+        end_try(keeper);
     while (clock_now() < end) {
         keeper_pump(keeper, end);
         if (keeper_cut_short(keeper)) {
-            /* Whoever ends the pause does not wait for contact. */
-            if (keeper->session && !session_connected(keeper->session))
-                hang_up(keeper);
+            /* A signal that ends the pause does not wait for contact. */
+            if (keeper->try.session && !session_connected(keeper->try.session))
+                end_try(keeper);
             return false;
         }
     }
@@ -142,16 +149,11 @@ static bool pause_between_tries(struct keeper *keeper)
 
 bool keeper_try_again(struct keeper *keeper)
 {
-    if (!keeper->unreachable || keeper->tries_left == 0 || !pause_between_tries(keeper))
+    if (!keeper_may_try_again(keeper) || !pause_between_tries(keeper))
         return false;
-    hang_up(keeper);
-    plan_free(keeper->items, keeper->items_len);
-    keeper->items = plan_new(keeper->options, &keeper->items_len);
-    keeper->lease = (struct lease){0};
-    keeper->acquired_at = keeper->ended_at = 0;
-    keeper->status = 0;
-    keeper->unreachable = false;
-    keeper->tries_left--;
-    keeper->started_at = clock_now();
+    end_try(keeper);
+    keeper_forget_tenure(keeper);
+    keeper_use_try(keeper);
+    keeper_begin_try(keeper, clock_now());
     return true;
 }

@@ -1,29 +1,30 @@
 /*
- * What zkflocks around this one hold is used, and not taken again.
+ * Locks that zkflocks around this one hold: these are used, and not taken again.
  */
-#include "keeper/keeper_state.h"
+#include "keeper/keeper_parts.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "keeper/plan.h"
 
-/* The locks as a zkflock around this one knows them: a semaphore as one. */
+/* Lists the locks as a zkflock around this one knows them: a semaphore is one. */
 static void list_wanted(struct keeper *keeper)
 {
     const struct options *options = keeper->options;
     size_t count = 1 + options->with_len;
 
-    keeper->wanted = xcalloc(count, sizeof(keeper->wanted[0]));
-    keeper->entries = xcalloc(count, sizeof(keeper->entries[0]));
+    keeper->try.wanted = xcalloc(count, sizeof(keeper->try.wanted[0]));
+    keeper->try.entries = xcalloc(count, sizeof(keeper->try.entries[0]));
     for (size_t i = 0; i < count; i++)
-        keeper->wanted[i] = i ? (struct reentry_lock){.path = options->with[i - 1].path,
-                                                      .kind = options->with[i - 1].kind}
-                              : (struct reentry_lock){.path = options->lock,
-                                                      .kind = options->kind,
-                                                      .permits = options->permits};
+        keeper->try.wanted[i] = i ? (struct reentry_lock){.path = options->with[i - 1].path,
+                                                          .kind = options->with[i - 1].kind}
+                                  : (struct reentry_lock){.path = options->lock,
+                                                          .kind = options->kind,
+                                                          .permits = options->permits};
 }
 
 static void take_entry(struct keeper *keeper, const struct reentry_lock *lock,
@@ -31,8 +32,8 @@ static void take_entry(struct keeper *keeper, const struct reentry_lock *lock,
 {
     log_info("%s is held by the zkflock around this one", lock->path);
     entry->main = lock->path == keeper->options->lock;
-    keeper->entries[keeper->entries_len++] = *entry;
-    plan_drop(keeper->items, &keeper->items_len, lock->path);
+    keeper->try.entries[keeper->try.entries_len++] = *entry;
+    plan_drop(keeper->try.items, &keeper->try.items_len, lock->path);
 }
 
 static bool would_wait_for_itself(struct keeper *keeper, const struct reentry_lock *lock)
@@ -51,14 +52,15 @@ static bool is_full(struct keeper *keeper, const struct reentry_lock *lock)
     return keeper_stop(keeper, EXITCODE_OSERR);
 }
 
-/* It may be stopped.  To queue up instead may be to wait for it. */
+/* The zkflock around this one may be stopped; to queue up instead could mean to wait for it. */
 static bool is_silent(struct keeper *keeper, const struct reentry_lock *lock)
 {
     return keeper_unreachable(
-        keeper, "the zkflock around this one does not answer, and may hold %s", lock->path);
+        keeper,
+        xasprintf("the zkflock around this one does not answer, and may hold %s", lock->path));
 }
 
-/* Without a session it cannot be asked when the last run was; to run all the same is not meant. */
+/* Refuses --once-per: without a session, nobody can be asked when the last run was. */
 static bool cannot_be_asked(struct keeper *keeper)
 {
     log_error("--once-per does not go with a lock that the zkflock around this one holds, %s; give "
@@ -67,7 +69,7 @@ static bool cannot_be_asked(struct keeper *keeper)
     return keeper_stop(keeper, EXITCODE_USAGE);
 }
 
-/* Hears signals meanwhile; returns whether to go on. */
+/* Asks for a lock, and hears signals meanwhile; returns whether to go on. */
 static bool ask(struct keeper *keeper, const struct reentry_lock *lock, int64_t deadline,
                 struct reentry_entry *entry, enum reentry_answer *answer)
 {
@@ -87,7 +89,7 @@ bool keeper_enter(struct keeper *keeper, int64_t deadline)
 {
     list_wanted(keeper);
     for (size_t i = 0; keeper->options->reentry && i < 1 + keeper->options->with_len; i++) {
-        const struct reentry_lock *lock = &keeper->wanted[i];
+        const struct reentry_lock *lock = &keeper->try.wanted[i];
         struct reentry_entry entry = {.fd = -1};
         enum reentry_answer answer;
 
@@ -114,4 +116,25 @@ bool keeper_enter(struct keeper *keeper, int64_t deadline)
         }
     }
     return true;
+}
+
+void keeper_share_entries(const struct keeper *keeper)
+{
+    for (size_t i = 0; i < keeper->try.entries_len; i++)
+        guard_share(&keeper->guard, keeper->try.entries[i].fd);
+}
+
+void keeper_leave_entries(struct keeper *keeper)
+{
+    struct keeper_try *try = &keeper->try;
+
+    for (size_t i = 0; i < try->entries_len; i++) {
+        close(try->entries[i].fd);
+        free(try->entries[i].node);
+    }
+    free(try->entries);
+    free(try->wanted);
+    try->entries = NULL;
+    try->wanted = NULL;
+    try->entries_len = 0;
 }

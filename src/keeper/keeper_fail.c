@@ -1,11 +1,8 @@
 /*
- * Why it goes no further, of what several phases share.
+ * The exit status, and failures that several phases share.
  */
-#include "keeper/keeper_state.h"
+#include "keeper/keeper_parts.h"
 
-#include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +14,7 @@
 
 bool keeper_stop(struct keeper *keeper, int status)
 {
-    keeper->status = status;
+    keeper->outcome.status = status;
     return false;
 }
 
@@ -37,31 +34,47 @@ bool keeper_too_late(struct keeper *keeper, bool fault, const char *why)
     return keeper_stop(keeper, keeper->options->conflict_status);
 }
 
-bool keeper_unreachable(struct keeper *keeper, const char *format, ...)
+bool keeper_not_taken(struct keeper *keeper, int status, char *why)
 {
-    char reason[PIPE_BUF];
-    char span[CLOCK_FORMAT_SIZE];
-    va_list args;
+    log_error("%s; %s was not taken", why, keeper->options->lock);
+    free(why);
+    return keeper_stop(keeper, status);
+}
 
-    va_start(args, format);
-    vsnprintf(reason, sizeof(reason), format, args);
-    va_end(args);
-    if (keeper_is_late(keeper))
-        return keeper_too_late(keeper, true, reason);
-    if (keeper->tries_left > 0)
-        log_info("%s; trying again in %s, %d %s left", reason,
-                 clock_format(keeper->options->retry_delay, span), keeper->tries_left,
-                 keeper->tries_left == 1 ? "try" : "tries");
-    else
-        log_error("%s; %s was not taken", reason, keeper->options->lock);
-    keeper->unreachable = true;
+bool keeper_unreachable(struct keeper *keeper, char *why)
+{
+    char span[CLOCK_FORMAT_SIZE];
+
+    if (keeper_is_late(keeper)) {
+        keeper_too_late(keeper, true, why);
+        free(why);
+        return false;
+    }
+    keeper->outcome.unreachable = true;
+    if (keeper->outcome.tries_left == 0)
+        return keeper_not_taken(keeper, EXITCODE_UNREACHABLE, why);
+    log_info("%s; trying again in %s, %d %s left", why,
+             clock_format(keeper->options->retry_delay, span), keeper->outcome.tries_left,
+             keeper->outcome.tries_left == 1 ? "try" : "tries");
+    free(why);
     return keeper_stop(keeper, EXITCODE_UNREACHABLE);
 }
 
-bool keeper_ended_by_signal(struct keeper *keeper)
+bool keeper_may_try_again(const struct keeper *keeper)
 {
-    log_info("ended by signal %d (%s)", keeper->ended_by, strsignal(keeper->ended_by));
-    return keeper_stop(keeper, EXITCODE_SIGNAL + keeper->ended_by);
+    return keeper->outcome.unreachable && keeper->outcome.tries_left > 0;
+}
+
+void keeper_use_try(struct keeper *keeper)
+{
+    keeper->outcome =
+        (struct keeper_outcome){.status = 0, .tries_left = keeper->outcome.tries_left - 1};
+}
+
+static void ended_by_signal(struct keeper *keeper)
+{
+    log_info("ended by signal %d (%s)", keeper->news.ended_by, strsignal(keeper->news.ended_by));
+    keeper_stop(keeper, EXITCODE_SIGNAL + keeper->news.ended_by);
 }
 
 bool keeper_front_died(struct keeper *keeper)
@@ -76,10 +89,13 @@ bool keeper_guard_died(struct keeper *keeper)
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 
-/* Who leaves before it knows the lock's record cannot be counted, and is waited for. */
+/*
+ * Returns whether it is still joining the queue.  A contender that leaves before it has read the
+ * lock's record cannot be counted out, and the next holder waits a lease for it.
+ */
 static bool is_joining(const struct keeper *keeper)
 {
-    return keeper->locks && lockset_phase(keeper->locks) == LOCK_JOINING;
+    return keeper->try.locks && lockset_phase(keeper->try.locks) == LOCK_JOINING;
 }
 
 static void caller_ended(struct keeper *keeper)
@@ -89,26 +105,17 @@ static void caller_ended(struct keeper *keeper)
     keeper_stop(keeper, EXITCODE_USAGE);
 }
 
-static void refused(struct keeper *keeper)
-{
-    char *why = contact_refused(keeper->options->servers);
-
-    log_error("%s; %s was not taken", why, keeper->options->lock);
-    free(why);
-    keeper_stop(keeper, EXITCODE_NOPERM);
-}
-
 bool keeper_cut_short(struct keeper *keeper)
 {
-    if (keeper->ended_by)
-        keeper_ended_by_signal(keeper);
-    else if (keeper->guard_dead)
+    if (keeper->news.ended_by)
+        ended_by_signal(keeper);
+    else if (keeper->news.guard_dead)
         keeper_guard_died(keeper);
-    else if (keeper->abandoned)
+    else if (keeper->news.abandoned)
         keeper_front_died(keeper);
-    else if (keeper->session && session_refused(keeper->session))
-        refused(keeper);
-    else if (keeper->caller_ended && !is_joining(keeper))
+    else if (keeper->try.session && session_refused(keeper->try.session))
+        keeper_not_taken(keeper, EXITCODE_NOPERM, contact_refused(keeper->options->servers));
+    else if (keeper->news.caller_ended && !is_joining(keeper))
         caller_ended(keeper);
     else
         return false;

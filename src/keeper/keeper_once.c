@@ -1,48 +1,49 @@
 /*
  * --once-per, with the lock in hand: is a run due, and the note that it has succeeded.
  */
-#include "keeper/keeper_state.h"
+#include "keeper/keeper_parts.h"
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 
 /* How long to try to note a success, at the most, while others wait for the lock. */
 #define NOTE_PATIENCE (5 * CLOCK_S)
 
-/* Waits for events; proofs of life go on meanwhile, the guard's lease with them. */
+/* Waits for events, and meanwhile goes on to prove and to extend the guard's lease. */
 static void pump_held(struct keeper *keeper, int64_t *next_proof, int64_t deadline)
 {
     int64_t now = clock_now();
 
     if (now >= *next_proof) {
-        lockset_prove(keeper->locks);
+        lockset_prove(keeper->try.locks);
         guard_extend(&keeper->guard, keeper_lease_end(keeper));
-        *next_proof = now + keeper->lease.interval;
+        *next_proof = lease_next_proof(&keeper->lease, now);
     }
     keeper_pump(keeper, clock_earlier(deadline, *next_proof));
 }
 
 static int64_t first_proof(const struct keeper *keeper)
 {
-    return lockset_proven_at(keeper->locks) + keeper->lease.interval;
+    return lease_next_proof(&keeper->lease, lockset_proven_at(keeper->try.locks));
 }
 
 static bool is_lost(const struct keeper *keeper)
 {
-    return lockset_phase(keeper->locks) == LOCK_LOST;
+    return lockset_phase(keeper->try.locks) == LOCK_LOST;
 }
 
-/* Why it went wrong, of the lock or of the note; NULL: no answer came in time. */
+/* Returns the failure of the lock or of the note; *why is NULL if no answer came in time. */
 static enum exitcode failure(const struct keeper *keeper, const char **why)
 {
     if (is_lost(keeper))
-        return lockset_failure(keeper->locks, why);
+        return lockset_failure(keeper->try.locks, why);
     *why = NULL;
     return once_phase(keeper->once) == ONCE_FAILED ? once_failure(keeper->once, why)
                                                    : EXITCODE_UNREACHABLE;
 }
 
-/* The command is not run; what is still to be answered is of no use. */
+/* Says why the command is not run; an answer that comes later is of no use. */
 static bool cannot_tell(struct keeper *keeper)
 {
     const struct options *options = keeper->options;
@@ -54,15 +55,16 @@ static bool cannot_tell(struct keeper *keeper)
         return keeper_too_late(keeper, true, "no answer from the ensemble on when it last ran");
     if (!why)
         return keeper_unreachable(
-            keeper, "no answer from %s for %s on when the last successful run of %s began",
-            servers_text(options->servers), clock_format(options->connect_timeout, span),
-            options->lock);
+            keeper,
+            xasprintf("no answer from %s for %s on when the last successful run of %s began",
+                      servers_text(options->servers), clock_format(options->connect_timeout, span),
+                      options->lock));
     if (status == EXITCODE_LOST)
         keeper_tell_lost_early(keeper, "gone", why);
     else
         log_error("%s", why);
-    if (status == EXITCODE_LOST && keeper->tries_left > 0)
-        return keeper_unreachable(keeper, "%s", why);
+    if (status == EXITCODE_LOST && keeper->outcome.tries_left > 0)
+        return keeper_unreachable(keeper, xstrdup(why));
     return keeper_stop(keeper, (int)status);
 }
 
@@ -72,8 +74,9 @@ static bool ask(struct keeper *keeper)
         clock_earlier(clock_add(clock_now(), keeper->options->connect_timeout), keeper->late_at);
     int64_t next_proof = first_proof(keeper);
 
-    keeper->once = once_new(keeper->session, lockset_tags(keeper->locks), keeper->options->lock,
-                            keeper_node(keeper), keeper->options->once_per, keeper->begun_at);
+    keeper->once =
+        once_new(keeper->try.session, lockset_tags(keeper->try.locks), keeper->options->lock,
+                 keeper_node(keeper), keeper->options->once_per, keeper->begun_at);
     for (;;) {
         if (keeper_cut_short(keeper))
             return false;
@@ -105,14 +108,13 @@ static bool skip(struct keeper *keeper)
     return keeper_stop(keeper, keeper->options->skip_status);
 }
 
-/* Stops what is under way before the lock is given back. */
-static void forget(struct keeper *keeper)
+void keeper_forget_once(struct keeper *keeper)
 {
     once_free(keeper->once);
     keeper->once = NULL;
 }
 
-/* --deadline does not end the wait for a holder that vanished, as -w does not. */
+/* Refuses to run after --deadline, which like -w does not end the wait for a vanished holder. */
 static bool is_in_time(struct keeper *keeper)
 {
     return !keeper_is_late(keeper) || keeper_too_late(keeper, false, "it was there too late");
@@ -139,7 +141,7 @@ bool keeper_is_due(struct keeper *keeper)
                     "server is or was wrong; running",
                     keeper->options->lock, clock_format(-once_ago(keeper->once), ahead));
     if (!due)
-        forget(keeper);
+        keeper_forget_once(keeper);
     return due;
 }
 
@@ -154,9 +156,10 @@ void keeper_note_success(struct keeper *keeper)
     int64_t deadline = clock_now() + patience;
     const char *why;
 
-    if (!keeper->once || keeper->refused || keeper->status != 0)
+    if (!keeper->once || keeper->job.state == JOB_REFUSED || keeper->outcome.status != 0)
         return;
-    if (keeper->ended_at) { /* under --on-lost warn the status is the command's */
+    /* Under --on-lost warn the status is the command's all the same. */
+    if (keeper->tenure.state == TENURE_LOST) {
         tell_not_noted("the lock was lost");
         return;
     }
@@ -171,5 +174,5 @@ void keeper_note_success(struct keeper *keeper)
         failure(keeper, &why);
         tell_not_noted(why ? why : "no answer from the ensemble");
     }
-    forget(keeper);
+    keeper_forget_once(keeper);
 }

@@ -1,15 +1,14 @@
 /*
- * The lock is used by others than the own command: by zkflocks inside it, and by the process that
- * it is held for in the place of a command.
+ * Others that use the lock: zkflocks inside the command, and under --hold the caller.
  */
-#include "keeper/keeper_state.h"
+#include "keeper/keeper_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
+#include "base/xalloc.h"
 #include "keeper/plan.h"
 #include "nesting/environment.h"
 #include "process/detach.h"
@@ -17,11 +16,11 @@
 
 void keeper_release(struct keeper *keeper)
 {
-    if (keeper->released)
+    if (keeper->users.caller_left)
         return;
-    keeper->released = true;
-    if (keeper->reentry)
-        reentry_allow_unlock(keeper->reentry, NULL);
+    keeper->users.caller_left = true;
+    if (keeper->users.reentry)
+        reentry_allow_unlock(keeper->users.reentry, NULL);
     tree_forget_outsider(keeper->hold->caller.pid);
     guard_release(&keeper->guard);
 }
@@ -31,35 +30,38 @@ void keeper_announce(struct keeper *keeper)
     const struct options *options = keeper->options;
     int status = 0;
 
-    if (!keeper->hold || keeper->announced)
+    if (!keeper->hold || keeper->users.caller_told)
         return;
     if (options->hold_export &&
         !environment_print(keeper->hold->exported, options->lock, keeper_node(keeper),
                            keeper_token(keeper),
-                           keeper->reentry ? reentry_name(keeper->reentry) : ""))
+                           keeper->users.reentry ? reentry_name(keeper->users.reentry) : ""))
         status = EXITCODE_OSERR;
     detach_output();
     front_release(keeper->front, status);
-    keeper->announced = true;
+    keeper->users.caller_told = true;
     if (status)
         keeper_release(keeper);
 }
 
-/* Those used by re-entry are offered by whoever holds them. */
-static size_t keep_own(struct keeper *keeper)
+/* Collects the locks that this zkflock holds itself; those around it offer their own. */
+static size_t collect_own(struct keeper *keeper)
 {
+    const struct keeper_try *try = &keeper->try;
+    size_t count = 1 + keeper->options->with_len;
     size_t own = 0;
 
-    for (size_t i = 0; i < 1 + keeper->options->with_len; i++)
-        if (plan_has(keeper->items, keeper->items_len, keeper->wanted[i].path))
-            keeper->wanted[own++] = keeper->wanted[i];
+    keeper->users.offered = xcalloc(count, sizeof(keeper->users.offered[0]));
+    for (size_t i = 0; i < count; i++)
+        if (plan_has(try->items, try->items_len, try->wanted[i].path))
+            keeper->users.offered[own++] = try->wanted[i];
     return own;
 }
 
 void keeper_offer(struct keeper *keeper)
 {
-    size_t own = keep_own(keeper);
-    struct reentry_terms terms = {.locks = keeper->wanted,
+    size_t own = collect_own(keeper);
+    struct reentry_terms terms = {.locks = keeper->users.offered,
                                   .count = own,
                                   .servers = keeper->options->servers,
                                   .kind = keeper->hold ? REENTRY_CALLER : REENTRY_COMMAND,
@@ -71,70 +73,57 @@ void keeper_offer(struct keeper *keeper)
         terms.holder = keeper->hold->caller;
     else
         procid_of(keeper->guard.pid, &terms.holder);
-    keeper->reentry = reentry_offer(&terms);
-    if (!keeper->reentry)
+    keeper->users.reentry = reentry_offer(&terms);
+    if (!keeper->users.reentry)
         log_warning("cannot be asked by zkflocks inside the command: %s", strerror(errno));
     else if (keeper->hold)
-        reentry_allow_unlock(keeper->reentry, keeper->options->lock);
+        reentry_allow_unlock(keeper->users.reentry, keeper->options->lock);
 }
 
 /*
- * Before they are answered and start: the guard has to know, should this process be killed.  What
- * uses a lock that is held for another process descends from neither, nor does what has got
- * ZKFLOCK_HELD in another way, as from a client of a build server.
+ * Tells the guard of new users before they are answered and start, since the keeper may be killed.
+ * A user need not descend from the guard: under --hold it descends from the caller, and a process
+ * can get ZKFLOCK_HELD in other ways, as from the client of a build server.
  */
 static void guard_new_users(struct keeper *keeper)
 {
     struct procid user;
 
-    while (reentry_new_user(keeper->reentry, &user)) {
+    while (reentry_new_user(keeper->users.reentry, &user)) {
         if (!tree_descends(user.pid, keeper->guard.pid) && !tree_add_user(&user)) {
-            reentry_refuse(keeper->reentry, &user);
+            reentry_refuse(keeper->users.reentry, &user);
             continue;
         }
         guard_keep(&keeper->guard, &user);
-        keeper->guard_keeps = true;
+        keeper->users.guarded = true;
     }
 }
 
 void keeper_serve_reentry(struct keeper *keeper)
 {
-    reentry_serve(keeper->reentry);
+    reentry_serve(keeper->users.reentry);
     guard_new_users(keeper);
-    reentry_answer(keeper->reentry, keeper_node(keeper), keeper_token(keeper));
-    if (reentry_unlock_wanted(keeper->reentry)) {
+    reentry_answer(keeper->users.reentry, keeper_node(keeper), keeper_token(keeper));
+    if (reentry_unlock_wanted(keeper->users.reentry)) {
         keeper_release(keeper);
-        /* One who uses it may be waiting for the one who asks. */
-        if (reentry_users(keeper->reentry) > 0)
-            reentry_unlocked(keeper->reentry, true);
+        /* A user of the lock may be waiting for the process that asks. */
+        if (reentry_users(keeper->users.reentry) > 0)
+            reentry_unlocked(keeper->users.reentry, true);
     }
-}
-
-void keeper_share_entries(const struct keeper *keeper)
-{
-    for (size_t i = 0; i < keeper->entries_len; i++)
-        guard_share(&keeper->guard, keeper->entries[i].fd);
 }
 
 void keeper_close_reentry(struct keeper *keeper)
 {
-    if (keeper->reentry)
-        reentry_close(keeper->reentry);
-    if (keeper->guard_keeps)
+    if (keeper->users.reentry)
+        reentry_close(keeper->users.reentry);
+    if (keeper->users.guarded)
         guard_unused(&keeper->guard);
 }
 
 void keeper_end_reentry(struct keeper *keeper)
 {
-    reentry_free(keeper->reentry);
-    keeper->reentry = NULL;
-    for (size_t i = 0; i < keeper->entries_len; i++) {
-        close(keeper->entries[i].fd);
-        free(keeper->entries[i].node);
-    }
-    keeper->entries_len = 0;
-    free(keeper->entries);
-    free(keeper->wanted);
-    keeper->entries = NULL;
-    keeper->wanted = NULL;
+    reentry_free(keeper->users.reentry);
+    free(keeper->users.offered);
+    keeper->users.reentry = NULL;
+    keeper->users.offered = NULL;
 }

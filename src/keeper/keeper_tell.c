@@ -1,12 +1,11 @@
 /*
- * What is told of the lock in the log, with how long it took; of a lock that was lost while the
- * command ran, and of a command that was ended.
+ * Tells the log of the lock: when it was acquired, released or lost, what became of the command,
+ * and which proofs are late.
  *
- * What counts in a loss is the last proof that reached the guard in time.  A later one may have
- * been answered by the time of the message: contact is back at once where it was zkflock that stood
- * still.
+ * A loss is told by the last proof of which the guard heard in time.  By the time of the message a
+ * later one may have been answered: if zkflock itself stood still, contact is back at once.
  */
-#include "keeper/keeper_state.h"
+#include "keeper/keeper_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@
 #include "process/signals.h"
 #include "process/tree.h"
 
-/* A late proof is told of when it has been under way for this part of the lease. */
+/* A proof is told to be late when it has been under way for this part of the lease. */
 enum { LATE_PART = 12 };
 
 /* Not before one more request was sent to bring its answer, see session.c. */
@@ -30,9 +29,10 @@ void keeper_tell_acquired(struct keeper *keeper)
 {
     char span[CLOCK_FORMAT_SIZE];
 
-    keeper->acquired_at = clock_now();
+    keeper_set_tenure(keeper, TENURE_HELD);
+    keeper->tenure.since = clock_now();
 
-    int64_t waited = keeper->acquired_at - keeper->begun_at;
+    int64_t waited = keeper->tenure.since - keeper->begun_at;
     const struct log_field fields[] = {{"node", LOG_TEXT, .text = keeper_node(keeper)},
                                        {"token", LOG_NUMBER, .number = keeper_token(keeper)},
                                        {"waited_s", LOG_SPAN, .number = waited},
@@ -44,11 +44,12 @@ void keeper_tell_acquired(struct keeper *keeper)
 
 static void tell_lost(struct keeper *keeper, const char *reason, int64_t proof, const char *text)
 {
-    keeper->ended_at = clock_now();
+    keeper_set_tenure(keeper, TENURE_LOST);
+    keeper->tenure.until = clock_now();
 
-    int64_t proof_age = keeper->ended_at - proof;
-    int64_t held = keeper->ended_at - keeper->acquired_at;
-    bool early = !keeper->running && keeper->tries_left > 0;
+    int64_t proof_age = keeper->tenure.until - proof;
+    int64_t held = keeper->tenure.until - keeper->tenure.since;
+    bool early = keeper->run.state == RUN_NOT_BEGUN && keeper->outcome.tries_left > 0;
     const struct log_field fields[] = {{"reason", LOG_TEXT, .text = reason},
                                        {"proof_age_s", LOG_SPAN, .number = proof_age},
                                        {"held_s", LOG_SPAN, .number = held},
@@ -62,7 +63,7 @@ void keeper_tell_lost_early(struct keeper *keeper, const char *reason, const cha
     char *text = xasprintf("lost %s before %s was started: %s", keeper->options->lock,
                            keeper->command->argv[0], why);
 
-    tell_lost(keeper, reason, lockset_proven_at(keeper->locks), text);
+    tell_lost(keeper, reason, lockset_proven_at(keeper->try.locks), text);
     free(text);
 }
 
@@ -70,39 +71,46 @@ void keeper_tell_released(struct keeper *keeper)
 {
     char span[CLOCK_FORMAT_SIZE];
 
-    keeper->ended_at = clock_now();
+    keeper_set_tenure(keeper, TENURE_RELEASED);
+    keeper->tenure.until = clock_now();
 
-    int64_t held = keeper->ended_at - keeper->acquired_at;
-    const struct log_field fields[] = {
-        {"held_s", LOG_SPAN, .number = held},
-        {"status", keeper->running ? LOG_NUMBER : LOG_END, .number = keeper->status},
-        {0}};
+    int64_t held = keeper->tenure.until - keeper->tenure.since;
+    const struct log_field fields[] = {{"held_s", LOG_SPAN, .number = held},
+                                       {"status",
+                                        keeper->run.state != RUN_NOT_BEGUN ? LOG_NUMBER : LOG_END,
+                                        .number = keeper->outcome.status},
+                                       {0}};
 
     log_event(LOG_RELEASED, fields, "released, held %s", clock_format(held, span));
+}
+
+void keeper_forget_tenure(struct keeper *keeper)
+{
+    keeper_set_tenure(keeper, TENURE_NOT_HELD);
 }
 
 /* ---- a loss, and a command that was ended ---- */
 
 static int64_t last_proof(const struct keeper *keeper)
 {
-    return keeper->guarded_until - keeper->lease.length;
+    return lease_proven_at(keeper->lease.length, keeper->job.guarded_until);
 }
 
 void keeper_note_delay(struct keeper *keeper, int64_t due)
 {
     int64_t delay = clock_now() - due;
 
-    if (keeper->delayed_at >= last_proof(keeper) && keeper->delayed_for >= delay)
+    if (keeper->delays.due_at >= last_proof(keeper) && keeper->delays.late_by >= delay)
         return;
-    keeper->delayed_at = due;
-    keeper->delayed_for = delay;
+    keeper->delays.due_at = due;
+    keeper->delays.late_by = delay;
 }
 
-/* For the greater part of the time without a proof: what else went wrong alone would not matter. */
+/* Returns whether zkflock stood still for more than half of the time without a proof. */
 static bool stood_still(const struct keeper *keeper)
 {
-    return keeper->delayed_at >= last_proof(keeper) &&
-           keeper->delayed_for > (keeper->lost_at - last_proof(keeper)) / 2;
+    return keeper->delays.due_at >= last_proof(keeper) &&
+           keeper->delays.late_by > (keeper->run.troubled_at - last_proof(keeper)) / 2;
 }
 
 static void say_silence(const struct keeper *keeper, char *text, size_t size)
@@ -115,9 +123,9 @@ static void say_silence(const struct keeper *keeper, char *text, size_t size)
 
     if (localtime_r(&then, &tm))
         strftime(when, sizeof(when), "%H:%M:%S", &tm);
-    if (lockset_proven_at(keeper->locks) > last_proof(keeper))
+    if (lockset_proven_at(keeper->try.locks) > last_proof(keeper))
         snprintf(text, size, "no contact with the ensemble for %s, from %s on",
-                 clock_format(keeper->lost_at - last_proof(keeper), span), when);
+                 clock_format(keeper->run.troubled_at - last_proof(keeper), span), when);
     else
         snprintf(text, size, "no contact with the ensemble since %s, for %s", when,
                  clock_format(now - last_proof(keeper), span));
@@ -129,13 +137,13 @@ static void say_standstill(const struct keeper *keeper, char *text, size_t size)
     char lease[CLOCK_FORMAT_SIZE];
 
     snprintf(text, size, "zkflock itself stood still for %s or longer, too long for a lease of %s",
-             clock_format(keeper->delayed_for, span), clock_format(keeper->lease.length, lease));
+             clock_format(keeper->delays.late_by, span), clock_format(keeper->lease.length, lease));
 }
 
-/* Who was to be ended, to be freed: the command may have ended by itself before. */
+/* Returns what was to be ended, to be freed: the command, or what it left behind. */
 static char *who_ran(const struct keeper *keeper)
 {
-    return xasprintf("%s%s", keeper->exited ? "what was started by " : "",
+    return xasprintf("%s%s", keeper->job.state == JOB_EXITED ? "what was started by " : "",
                      keeper->command->argv[0]);
 }
 
@@ -143,14 +151,16 @@ static void say_what_was_done(const struct keeper *keeper, const char *who, char
 {
     char name[SIGNALS_NAME_SIZE];
     const char *signal = signals_name(keeper->options->signal, name);
+    const struct keeper_job *job = &keeper->job;
+    bool limited = job->end == JOB_LIMIT_OVER || keeper->run.reason == RUN_LIMIT_OVER;
 
-    if (keeper->refused)
+    if (job->state == JOB_REFUSED)
         snprintf(text, size, "%s was not started", who);
-    else if (keeper->options->on_lost == LEASE_WARN && !keeper->limit_over && !keeper->tree_empty)
+    else if (keeper->options->on_lost == LEASE_WARN && !limited && job->rest != JOB_EMPTY)
         snprintf(text, size, "%s goes on without it (--on-lost warn)", who);
-    else if (!keeper->signalled)
+    else if (job->means == JOB_BY_KILL)
         snprintf(text, size, "%s was killed", who);
-    else if (keeper->kill_needed)
+    else if (job->means == JOB_BY_SIGNAL_AND_KILL)
         snprintf(text, size, "%s was sent %s, then killed", who, signal);
     else
         snprintf(text, size, "%s was ended by %s", who, signal);
@@ -159,7 +169,7 @@ static void say_what_was_done(const struct keeper *keeper, const char *who, char
 void keeper_say_lost(struct keeper *keeper, bool gone)
 {
     const char *reason = gone ? "gone" : stood_still(keeper) ? "standstill" : "contact";
-    int64_t proof = gone ? lockset_proven_at(keeper->locks) : last_proof(keeper);
+    int64_t proof = gone ? lockset_proven_at(keeper->try.locks) : last_proof(keeper);
     const char *why = NULL;
     char story[128];
     char done[256];
@@ -167,7 +177,7 @@ void keeper_say_lost(struct keeper *keeper, bool gone)
     char *text;
 
     if (gone)
-        lockset_failure(keeper->locks, &why);
+        lockset_failure(keeper->try.locks, &why);
     else if (stood_still(keeper))
         say_standstill(keeper, story, sizeof(story));
     else
@@ -186,11 +196,13 @@ void keeper_say_limit(const struct keeper *keeper, bool late)
     char limit[CLOCK_FORMAT_SIZE];
     char done[256];
 
-    say_what_was_done(keeper, keeper->exited ? "it" : who, done, sizeof(done));
-    if (keeper->refused && late)
+    say_what_was_done(keeper, keeper->job.state == JOB_EXITED ? "it" : who, done, sizeof(done));
+    bool refused = keeper->job.state == JOB_REFUSED;
+
+    if (refused && late)
         log_error("%s was not started before the end of --deadline %s", who,
                   clock_format(keeper->options->deadline, limit));
-    else if (keeper->refused)
+    else if (refused)
         log_error("the guard process does not answer, so %s was not started", who);
     else if (late)
         log_error("%s still ran at the end of --deadline %s; %s", who,
@@ -247,21 +259,21 @@ int64_t keeper_tell_of_proofs(struct keeper *keeper)
     int64_t now = clock_now();
     int64_t patience = keeper->lease.length / LATE_PART;
 
-    if (!keeper->locks)
+    if (!keeper->try.locks)
         return CLOCK_NEVER;
     if (patience < LEAST_LATE)
         patience = LEAST_LATE;
 
-    int64_t due = lockset_proven_at(keeper->locks) + keeper->lease.interval;
+    int64_t due = lease_next_proof(&keeper->lease, lockset_proven_at(keeper->try.locks));
 
-    if (keeper->late_proof && due == keeper->late_proof)
+    if (keeper->delays.late_proof && due == keeper->delays.late_proof)
         return CLOCK_NEVER;
-    if (keeper->late_proof)
-        tell_answered(now - keeper->late_proof);
-    keeper->late_proof = 0;
+    if (keeper->delays.late_proof)
+        tell_answered(now - keeper->delays.late_proof);
+    keeper->delays.late_proof = 0;
     if (now < due + patience)
         return due + patience;
     tell_late(keeper, now - due);
-    keeper->late_proof = due;
+    keeper->delays.late_proof = due;
     return CLOCK_NEVER;
 }

@@ -1,9 +1,10 @@
 /*
- * What a person is told while the lock is waited for: a status line at a terminal; elsewhere,
- * under -v, a line at the start and at each change.
+ * Shows a person how the wait goes: by a status line at a terminal; elsewhere, under -v, by a line
+ * at the start and at each change.
  */
-#include "keeper/keeper_state.h"
+#include "keeper/keeper_parts.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +12,18 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/status_line.h"
+#include "keeper/status_line.h"
 #include "base/xalloc.h"
 #include "lock/recipe.h"
 
-/* Waits shorter than this are not worth a line that comes and goes. */
+/* A shorter wait is not shown. */
 #define QUIET (300 * CLOCK_MS)
 
-/* From one look at the queue to the next; a long queue is looked at less often. */
+/* The time from one look at the queue to the next, longer for each contender ahead. */
 #define LOOK_AGAIN (5 * CLOCK_S)
 #define LOOK_AGAIN_EACH (50 * CLOCK_MS)
 
-/* Whether lines of what happens go anywhere. */
+/* Returns whether anybody reads lines at the level of info. */
 static bool tells_lines(const struct keeper *keeper)
 {
     return log_get_level() >= LOG_LEVEL_INFO || keeper->options->log_syslog;
@@ -34,36 +35,38 @@ static bool at_terminal(const struct keeper *keeper)
            status_line_wanted(keeper->command->inherited.process_group);
 }
 
-/* As an end of "waiting for", to be freed. */
-static char *waited_for(const struct keeper *keeper)
+/* Returns a line about the wait, to be freed. */
+static char *wait_line(const struct keeper *keeper, const char *text)
 {
-    const struct lockset_item *item = lockset_current_item(keeper->locks);
+    const struct lockset_item *item = lockset_current_item(keeper->try.locks);
 
-    return xasprintf("%s%s", item->until_next || item->terms.permits ? "a permit of " : "",
-                     item->lock);
+    return xasprintf("waiting for %s%s: %s",
+                     item->until_next || item->terms.permits ? "a permit of " : "", item->lock,
+                     text);
 }
 
 /* ---- the queue ---- */
 
-/* Whether it waits for its turn to take a permit of a semaphore: who holds stands elsewhere then.
+/* Returns whether it waits for its turn to take a permit; the holders' znodes are elsewhere then.
  */
 static bool awaits_turn(const struct keeper *keeper)
 {
-    return lockset_current_item(keeper->locks)->until_next;
+    return lockset_current_item(keeper->try.locks)->until_next;
 }
 
-/* Begins to look, or goes on with what is under way. */
+/* Begins to look at the queue, unless a look is under way. */
 static void look(struct keeper *keeper)
 {
-    const struct lockset_item *item = lockset_current_item(keeper->locks);
-    const struct lock *lock = lockset_current(keeper->locks);
+    const struct lockset_item *item = lockset_current_item(keeper->try.locks);
+    const struct lock *lock = lockset_current(keeper->try.locks);
     char *leases = NULL;
 
-    if (!keeper->outlook)
-        keeper->outlook = outlook_new(keeper->session, lockset_tags(keeper->locks) + 1);
+    if (!keeper->wait.outlook)
+        keeper->wait.outlook =
+            outlook_new(keeper->try.session, lockset_tags(keeper->try.locks) + 1);
     if (awaits_turn(keeper))
         leases = xasprintf("%s/%s", item->lock, RECIPE_SEMAPHORE_LEASES);
-    outlook_look(keeper->outlook, leases, lock_path(lock), lock_node(lock));
+    outlook_look(keeper->wait.outlook, leases, lock_path(lock), lock_node(lock));
     free(leases);
 }
 
@@ -71,42 +74,45 @@ static void look_again(struct keeper *keeper)
 {
     struct keeper_wait *wait = &keeper->wait;
 
-    wait->ahead = lock_ahead(lockset_current(keeper->locks));
-    wait->item = lockset_current_item(keeper->locks);
+    wait->ahead = lock_ahead(lockset_current(keeper->try.locks));
+    wait->item = lockset_current_item(keeper->try.locks);
     wait->look_at = clock_now() + LOOK_AGAIN + (int64_t)wait->ahead * LOOK_AGAIN_EACH;
     look(keeper);
 }
 
 bool keeper_knows_queue(struct keeper *keeper)
 {
-    if (!keeper->outlook || !outlook_known(keeper->outlook))
+    if (!keeper->wait.outlook || !outlook_known(keeper->wait.outlook))
         look(keeper);
-    return outlook_known(keeper->outlook);
+    return outlook_known(keeper->wait.outlook);
 }
 
 bool keeper_permits_left(const struct keeper *keeper)
 {
-    return awaits_turn(keeper) && outlook_known(keeper->outlook) &&
-           (!outlook_is_of_leases(keeper->outlook) ||
-            outlook_ahead(keeper->outlook) < (size_t)keeper->options->permits);
+    return awaits_turn(keeper) && outlook_known(keeper->wait.outlook) &&
+           (!outlook_is_of_leases(keeper->wait.outlook) ||
+            outlook_ahead(keeper->wait.outlook) < (size_t)keeper->options->permits);
 }
 
-/* Who waits for a permit at the head of the queue for turns has a place among the permits too. */
+/*
+ * Counts the contenders ahead.  The one whose turn it is may wait for a permit: it then has a znode
+ * among the permits too, and is counted there alone.
+ */
 static size_t ahead(const struct keeper *keeper)
 {
-    size_t turns = lock_ahead(lockset_current(keeper->locks));
+    size_t turns = lock_ahead(lockset_current(keeper->try.locks));
 
-    if (!keeper->outlook || !outlook_known(keeper->outlook))
+    if (!keeper->wait.outlook || !outlook_known(keeper->wait.outlook))
         return turns;
-    return outlook_ahead(keeper->outlook) +
-           (outlook_is_of_leases(keeper->outlook) && turns ? turns - 1 : 0);
+    return outlook_ahead(keeper->wait.outlook) +
+           (outlook_is_of_leases(keeper->wait.outlook) && turns ? turns - 1 : 0);
 }
 
 /* ms */
 static int64_t held_for(const struct keeper *keeper)
 {
-    int64_t now = lock_ensemble_time(lockset_current(keeper->locks));
-    int64_t since = outlook_held_since(keeper->outlook);
+    int64_t now = lock_ensemble_time(lockset_current(keeper->try.locks));
+    int64_t since = outlook_held_since(keeper->wait.outlook);
 
     if (now == 0)
         now = (int64_t)time(NULL) * 1000;
@@ -115,31 +121,32 @@ static int64_t held_for(const struct keeper *keeper)
 
 static bool knows_holder(const struct keeper *keeper)
 {
-    return keeper->outlook && outlook_known(keeper->outlook) && *outlook_holder(keeper->outlook);
+    return keeper->wait.outlook && outlook_known(keeper->wait.outlook) &&
+           *outlook_holder(keeper->wait.outlook);
 }
 
 /* A reader waits for writers alone, also where other readers hold the lock. */
 static const char *whose(const struct keeper *keeper)
 {
-    return lockset_current_item(keeper->locks)->terms.kind == NAMING_READER ? " exclusive" : "";
+    return lockset_current_item(keeper->try.locks)->terms.kind == NAMING_READER ? " exclusive" : "";
 }
 
 static const char *how_held(const struct keeper *keeper)
 {
-    return outlook_shared(keeper->outlook) ? " shared" : "";
+    return outlook_shared(keeper->wait.outlook) ? " shared" : "";
 }
 
 void keeper_describe_queue(const struct keeper *keeper, char *text, size_t size)
 {
     char span[CLOCK_FORMAT_SIZE];
 
-    if (knows_holder(keeper) && outlook_settles(keeper->outlook))
+    if (knows_holder(keeper) && outlook_settles(keeper->wait.outlook))
         snprintf(text, size, "%zu%s ahead, a holder vanished and is waited for by %s",
-                 ahead(keeper), whose(keeper), outlook_holder(keeper->outlook));
+                 ahead(keeper), whose(keeper), outlook_holder(keeper->wait.outlook));
     else if (knows_holder(keeper))
         snprintf(text, size, "%zu%s ahead, held%s for %s by %s", ahead(keeper), whose(keeper),
                  how_held(keeper), clock_short(held_for(keeper), span),
-                 outlook_holder(keeper->outlook));
+                 outlook_holder(keeper->wait.outlook));
     else
         snprintf(text, size, "%zu%s ahead", ahead(keeper), whose(keeper));
 }
@@ -160,19 +167,20 @@ static void shorten_holder(const char *holder, char *text, size_t size)
 
 static void describe_briefly(const struct keeper *keeper, char *text, size_t size)
 {
-    const struct lock *lock = lockset_current(keeper->locks);
+    const struct lock *lock = lockset_current(keeper->try.locks);
     char holder[CONTENDER_WHO_SIZE + 8];
     char span[CLOCK_FORMAT_SIZE];
 
-    if (!session_connected(keeper->session)) {
-        snprintf(text, size, "no contact with the ensemble for %s",
-                 clock_short((clock_now() - session_disconnected_since(keeper->session)) / CLOCK_MS,
-                             span));
+    if (!session_connected(keeper->try.session)) {
+        snprintf(
+            text, size, "no contact with the ensemble for %s",
+            clock_short((clock_now() - session_disconnected_since(keeper->try.session)) / CLOCK_MS,
+                        span));
     } else if (lock_phase(lock) == LOCK_SETTLING) {
         snprintf(text, size, "a holder vanished, its command may still run for %s",
                  clock_short((lock_settled_at(lock) - clock_now()) / CLOCK_MS, span));
-    } else if (knows_holder(keeper) && !outlook_settles(keeper->outlook)) {
-        shorten_holder(outlook_holder(keeper->outlook), holder, sizeof(holder));
+    } else if (knows_holder(keeper) && !outlook_settles(keeper->wait.outlook)) {
+        shorten_holder(outlook_holder(keeper->wait.outlook), holder, sizeof(holder));
         snprintf(text, size, "%zu%s ahead, held%s by %s for %s", ahead(keeper), whose(keeper),
                  how_held(keeper), holder, clock_short(held_for(keeper), span));
     } else {
@@ -183,59 +191,51 @@ static void describe_briefly(const struct keeper *keeper, char *text, size_t siz
 static void show_status(struct keeper *keeper)
 {
     char text[CONTENDER_WHO_SIZE + 128];
-    char *lock = waited_for(keeper);
     char *line;
 
     describe_briefly(keeper, text, sizeof(text));
-    line = xasprintf("waiting for %s: %s", lock, text);
+    line = wait_line(keeper, text);
     status_line_show(line);
     free(line);
-    free(lock);
 }
 
-/* An event about the queue, with who is ahead as far as that is known. */
+/* Tells the log of an event in the queue, with position and holder as far as they are known. */
 static void tell_queue(const struct keeper *keeper, enum log_event event, const char *text)
 {
-    bool queued = keeper->locks && lockset_phase(keeper->locks) == LOCK_WAITING;
+    bool queued = keeper->try.locks && lockset_phase(keeper->try.locks) == LOCK_WAITING;
     bool known = knows_holder(keeper);
     const struct log_field fields[] = {
         {"path", LOG_TEXT,
-         .text = queued ? lockset_current_item(keeper->locks)->lock : keeper->options->lock},
+         .text = queued ? lockset_current_item(keeper->try.locks)->lock : keeper->options->lock},
         {"position", queued ? LOG_NUMBER : LOG_END,
          .number = queued ? (int64_t)ahead(keeper) + 1 : 0},
         {"holder", known ? LOG_TEXT : LOG_END,
-         .text = known ? outlook_holder(keeper->outlook) : NULL},
+         .text = known ? outlook_holder(keeper->wait.outlook) : NULL},
         {"holder_held_s", LOG_SPAN, .number = known ? held_for(keeper) * CLOCK_MS : 0},
         {0}};
 
     log_event(event, fields, "%s", text);
 }
 
-/* Who holds is known a moment after the wait has begun. */
+/* Tells the log how the wait goes, if the holder is known and something has changed. */
 static void tell_change(struct keeper *keeper)
 {
-    struct keeper_wait *wait = &keeper->wait;
+    const struct lock *current = lockset_current(keeper->try.locks);
+    char change[sizeof(keeper->wait.told)];
     char text[CONTENDER_WHO_SIZE + 128];
     char *line;
-    char *lock;
 
-    if (lock_phase(lockset_current(keeper->locks)) != LOCK_WAITING || !knows_holder(keeper) ||
-        (wait->told_place == lock_token(lockset_current(keeper->locks)) &&
-         wait->told_ahead == ahead(keeper) &&
-         wait->told_settling == outlook_settles(keeper->outlook) &&
-         strcmp(wait->told_holder, outlook_holder(keeper->outlook)) == 0))
+    if (lock_phase(current) != LOCK_WAITING || !knows_holder(keeper))
         return;
-    wait->told_place = lock_token(lockset_current(keeper->locks));
-    wait->told_ahead = ahead(keeper);
-    wait->told_settling = outlook_settles(keeper->outlook);
-    snprintf(wait->told_holder, sizeof(wait->told_holder), "%s", outlook_holder(keeper->outlook));
+    snprintf(change, sizeof(change), "%" PRId64 " %zu %d %s", lock_token(current), ahead(keeper),
+             outlook_settles(keeper->wait.outlook), outlook_holder(keeper->wait.outlook));
+    if (strcmp(change, keeper->wait.told) == 0)
+        return;
+    memcpy(keeper->wait.told, change, strlen(change) + 1);
     keeper_describe_queue(keeper, text, sizeof(text));
-
-    lock = waited_for(keeper);
-    line = xasprintf("waiting for %s: %s", lock, text);
+    line = wait_line(keeper, text);
     tell_queue(keeper, LOG_QUEUED, line);
     free(line);
-    free(lock);
 }
 
 void keeper_tell_busy(struct keeper *keeper, bool fault, const char *text)
@@ -247,7 +247,7 @@ void keeper_tell_busy(struct keeper *keeper, bool fault, const char *text)
 int64_t keeper_tell_wait(struct keeper *keeper)
 {
     struct keeper_wait *wait = &keeper->wait;
-    const struct lock *lock = lockset_current(keeper->locks);
+    const struct lock *lock = lockset_current(keeper->try.locks);
     bool terminal = at_terminal(keeper);
     int64_t now = clock_now();
 
@@ -255,10 +255,11 @@ int64_t keeper_tell_wait(struct keeper *keeper)
         return CLOCK_NEVER;
     if (wait->since == 0)
         wait->since = now;
-    if (lock_phase(lock) != LOCK_WAITING || !session_connected(keeper->session))
+    if (lock_phase(lock) != LOCK_WAITING || !session_connected(keeper->try.session))
         wait->look_at = CLOCK_NEVER;
     else if (wait->look_at == CLOCK_NEVER || now >= wait->look_at ||
-             lock_ahead(lock) != wait->ahead || lockset_current_item(keeper->locks) != wait->item)
+             lock_ahead(lock) != wait->ahead ||
+             lockset_current_item(keeper->try.locks) != wait->item)
         look_again(keeper);
     if (tells_lines(keeper))
         tell_change(keeper);
@@ -270,8 +271,14 @@ int64_t keeper_tell_wait(struct keeper *keeper)
     return clock_earlier(now + CLOCK_S, wait->look_at);
 }
 
+void keeper_forget_queue(struct keeper *keeper)
+{
+    outlook_free(keeper->wait.outlook);
+    keeper->wait.outlook = NULL;
+}
+
 void keeper_end_wait(struct keeper *keeper)
 {
     status_line_clear();
-    keeper->wait = (struct keeper_wait){0};
+    keeper->wait = (struct keeper_wait){.outlook = keeper->wait.outlook};
 }

@@ -13,10 +13,10 @@
  * A request whose answer was lost is sent again once there is contact; instead of TOUCH, READ.
  *
  * What holds:
- *   - Both writes are transactions that check the own znode: who lost the lock writes nothing.
+ *   - Both writes are transactions that check the own znode: without the lock nothing is written.
  *   - NOTE names the version that TOUCH made, and every holder touches before its command starts.
  *     So whatever the own znode is called, a late NOTE never overwrites what a later holder saw.
- *   - Who is told DUE may write the note, and has just done so.
+ *   - A caller that is told DUE may write the note: TOUCH has just done so.
  */
 #include "keeper/once.h"
 
@@ -135,7 +135,7 @@ static void note_was_read(struct once *once, const struct session_event *event)
     take(once, STEP_TOUCH);
 }
 
-/* Whether a write failed for a reason that does not depend on the note's version. */
+/* Returns whether a write failed for a reason that does not depend on the note's version. */
 static bool cannot_write(struct once *once, const struct session_event *event)
 {
     int rc = event->rc;

@@ -8,8 +8,8 @@
  *                          is not ONCE_NOTING
  *     once_free()          at any time
  *
- * All times are the ensemble's: what its leader wrote into Stats.  Of the host's own clock only a
- * span counts, the time that the caller has waited.  One thread; see session.h.
+ * All times are the ensemble's, as its leader wrote them into Stats.  The host's own clock measures
+ * one span only, for how long the caller has waited.  One thread; see session.h.
  */
 #ifndef ZKFLOCK_ONCE_H
 #define ZKFLOCK_ONCE_H
@@ -44,8 +44,8 @@ void once_handle(struct once *once, const struct session_event *event);
 enum once_phase once_phase(const struct once *once);
 
 /*
- * How long before the ensemble's now the last success began, ns; once asked.  Below 0 where it
- * lies ahead: ONCE_DUE then says that it does so by more than the period.
+ * Returns how long before the ensemble's present the last success began, ns; once asked.  It is
+ * below 0 if that lies ahead; in ONCE_DUE it then does so by more than the period.
  */
 int64_t once_ago(const struct once *once);
 

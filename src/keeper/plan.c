@@ -31,8 +31,8 @@ static size_t add_semaphore(struct lockset_item *items, const struct options *op
     };
     items[0].terms.naming = (struct naming){0}; /* semaphores are Curator's, whatever a file says */
     /*
-     * It guards the counting of permits alone.  Who vanishes with it vanishes with its permit too,
-     * in one session, and is waited for there.
+     * It guards the counting of permits alone.  A holder that vanishes with it vanishes with its
+     * permit too, in one session, and the next one waits for that.
      */
     items[0].terms.delay = 0;
     items[0].terms.turn = true;

@@ -15,7 +15,7 @@ struct lockset_item *plan_new(const struct options *options, size_t *count);
 /* Takes the items for the lock at path off the plan. */
 void plan_drop(struct lockset_item *items, size_t *count, const char *path);
 
-/* Whether the plan has items for the lock at path. */
+/* Returns whether the plan has items for the lock at path. */
 bool plan_has(const struct lockset_item *items, size_t count, const char *path);
 
 void plan_free(struct lockset_item *items, size_t count);

@@ -41,12 +41,12 @@ bool guard_is_guarding(const struct guard_state *guard)
 
 int64_t guard_kill_time(const struct guard_state *guard)
 {
-    return guard->lease_end - guard->lease.margin;
+    return lease_kill_time(&guard->lease, guard->lease_end);
 }
 
 int64_t guard_first_signal_time(const struct guard_state *guard)
 {
-    return guard_kill_time(guard) - guard->lease.grace;
+    return lease_signal_time(&guard->lease, guard->lease_end);
 }
 
 void guard_watch(const struct guard_state *guard)

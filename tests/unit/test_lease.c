@@ -25,7 +25,21 @@ static void test_spans(void)
         lease = lease_plan(expected[i].length, 0);
         CHECK("no grace", lease.grace == 0 && lease.margin == expected[i].margin);
     }
-    CHECK("end", lease_end(MS(4000), MS(70)) == MS(4070));
+}
+
+/* A lease of 15 s whose last proof was sent at 70 ms: grace 3 s, margin 1 s. */
+static void test_times(void)
+{
+    const struct lease lease = lease_plan(MS(15000), LEASE_OWN_GRACE);
+    const int64_t end = lease_end(lease.length, MS(70));
+
+    CHECK("end", end == MS(15070));
+    CHECK("proven at", lease_proven_at(lease.length, end) == MS(70));
+    CHECK("next proof", lease_next_proof(&lease, MS(70)) == MS(2570));
+    CHECK("first signal", lease_signal_time(&lease, end) == MS(11070));
+    CHECK("guard due", lease_guard_due(&lease, end) == MS(12570));
+    CHECK("KILL", lease_kill_time(&lease, end) == MS(14070));
+    CHECK("guard late", lease_guard_late(&lease, end) == MS(14570));
 }
 
 /* The grace has to be shorter than 15 - 2.5 - 2.5 - 1 - 1 = 8 s. */
@@ -88,6 +102,7 @@ static void test_faults(void)
 void unit_lease(void)
 {
     test_spans();
+    test_times();
     test_fit();
     test_fresh();
     test_faults();

@@ -9,8 +9,8 @@
 #include <sys/types.h>
 
 /*
- * Whether there is somebody to read it: stderr is a terminal that can clear a line, with this
- * process group in the foreground, or not the controlling terminal at all.
+ * Returns whether there is somebody to read it: stderr is a terminal that can clear a line, with
+ * this process group in the foreground, or not the controlling terminal at all.
  */
 bool status_line_wanted(pid_t process_group);
 

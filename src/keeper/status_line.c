@@ -1,4 +1,4 @@
-#include "base/status_line.h"
+#include "keeper/status_line.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -12,7 +12,7 @@ enum { WIDTH_UNKNOWN = 80, TEXT_MAX = 1024 };
 
 static bool shown;
 
-/* Whether the terminal can clear a line. */
+/* Returns whether the terminal can clear a line. */
 static bool can_clear(void)
 {
     const char *term = getenv("TERM");
@@ -48,8 +48,8 @@ static bool put(const char *text, size_t len)
 }
 
 /*
- * How many columns this byte of UTF-8 takes, at the most: characters of three bytes and more may
- * be wide, and the bytes behind the first one take none.
+ * Returns how many columns this byte of UTF-8 takes, at the most: characters of three bytes and
+ * more may be wide, and the bytes behind the first one take none.
  */
 static size_t columns_of(char byte)
 {
