@@ -184,9 +184,10 @@ static bool await_lock(struct keeper *keeper)
             hook_tell(keeper->hook, HOOK_WAITING);
             deadline = clock_earlier(deadline, keeper_tell_wait(keeper));
         }
-        if (phase != LOCK_JOINING)
-            joining_since = now;
         keeper_pump(keeper, deadline);
+        /* The session may have expired in there, long ago if this process was stopped. */
+        if (phase != LOCK_JOINING)
+            joining_since = clock_now();
     }
     keeper_tell_acquired(keeper);
     return true;

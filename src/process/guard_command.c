@@ -95,7 +95,10 @@ static int spawn(struct guard_state *guard)
     close(leaving[0]);
     close(leaving[1]);
     close(failure[1]);
-    guard->exec_fd = failure[0];
+    if (error)
+        close(failure[0]);
+    else
+        guard->exec_fd = failure[0];
     return error;
 }
 
