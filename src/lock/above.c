@@ -1,7 +1,7 @@
 /*
  * What was read of the znodes above the lock's, and of those that may be permits of kazoo's.
  */
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
 #include <stdlib.h>
 

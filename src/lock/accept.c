@@ -7,7 +7,7 @@
  * holder that vanished is in no list.  Each looks behind a write of its own that the other one
  * looks for, so that of two that come at the same time one sees the other.
  */
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
 static void leave_because_kazoo(struct lock *lock, const char *path)
 {

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "ensemble/fault.h"
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
 /* text: the lock's from now on. */
 void held_lose(struct lock *lock, char *text)

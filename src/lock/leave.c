@@ -1,4 +1,4 @@
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ void leave_begin(struct lock *lock)
     if (lock->phase == LOCK_LEFT || lock->phase == LOCK_LOST)
         return;
     lock->phase = LOCK_LEAVING;
-    if (lock->pending || lock->retry || lock->step == STEP_LEAVE)
+    if (lock->pending || lock->retry)
         return;
     if (!lock->node && lock->rc[TAG_CREATE] == ZNODEEXISTS && lock->step == STEP_JOIN)
         claim_unfair(lock);

@@ -46,12 +46,16 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "ensemble/znode.h"
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
-/* For each step: what follows its answers, and what is done if they were lost. */
+/*
+ * For each step: what follows its answers, what is done if they were lost, and whether it is one of
+ * leaving.  A lock that is to leave waits for the answers to any other step, and begins then.
+ */
 static const struct {
     void (*landed)(struct lock *lock);
     void (*again)(struct lock *lock);
+    bool of_leaving;
 } steps[] = {
     [STEP_MAKE_PARENTS] = {queue_parents_made, step_make_parents},
     [STEP_JOIN] = {queue_joined, queue_join_again},
@@ -66,19 +70,17 @@ static const struct {
     [STEP_SQUARE_ABOVE] = {count_squared_above, step_prove},
     [STEP_ADOPT] = {count_adopted, step_prove},
     [STEP_ASK_WRITE] = {count_write_asked, step_ask_write},
-    [STEP_READ_VERSION] = {step_leave, step_read_version},
-    [STEP_SWEEP] = {leave_swept, step_sweep},
-    [STEP_CLAIM] = {leave_claimed, step_claim},
-    [STEP_END] = {NULL, leave_done},
-    [STEP_LEAVE] = {leave_answered, leave_again},
-    [STEP_REMOVE] = {leave_removed, step_remove},
+    [STEP_READ_VERSION] = {step_leave, step_read_version, .of_leaving = true},
+    [STEP_SWEEP] = {leave_swept, step_sweep, .of_leaving = true},
+    [STEP_CLAIM] = {leave_claimed, step_claim, .of_leaving = true},
+    [STEP_END] = {NULL, leave_done, .of_leaving = true},
+    [STEP_LEAVE] = {leave_answered, leave_again, .of_leaving = true},
+    [STEP_REMOVE] = {leave_removed, step_remove, .of_leaving = true},
 };
 
 static void flight_landed(struct lock *lock)
 {
-    bool leaving_step = lock->step >= STEP_READ_VERSION;
-
-    if (!lock->leaving || leaving_step)
+    if (!lock->leaving || steps[lock->step].of_leaving)
         steps[lock->step].landed(lock);
     else
         leave_begin(lock); /* whatever the step was for no longer counts */
@@ -110,9 +112,8 @@ static void session_expired(struct lock *lock)
 
 static void watch_fired(struct lock *lock, const struct session_event *event)
 {
-    bool idle = lock->phase == LOCK_WAITING && lock->step == STEP_NONE;
+    bool idle = lock_is_idle(lock);
     bool of_children = lock->terms.permits && strcmp(event->path, lock->path) == 0;
-
     bool of_predecessor = lock->predecessor && strcmp(event->path, lock->predecessor) == 0;
 
     if (idle && of_children)
@@ -146,7 +147,7 @@ static void answered(struct lock *lock, const struct session_event *event)
     }
 }
 
-/* Of no further interest if it failed: what follows finds out why. */
+/* Ignores a failure: the next step meets its cause. */
 static void settling_told(struct lock *lock, const struct session_event *event)
 {
     if (event->rc == ZOK && lock->node)
@@ -178,11 +179,9 @@ void lock_handle(struct lock *lock, const struct session_event *event)
     case SESSION_CONNECTED:
         if (lock->retry)
             retry(lock);
-        else if (lock->phase == LOCK_JOINING && lock->step == STEP_NONE)
-            step_join(lock);
         else if (lock->phase == LOCK_HELD)
             lock_prove(lock);
-        else if (lock->phase == LOCK_WAITING && lock->step == STEP_NONE)
+        else if (lock_is_idle(lock))
             queue_watch_again(lock); /* another server may lack what the last one had */
         break;
     case SESSION_DISCONNECTED:
@@ -200,6 +199,7 @@ void lock_handle(struct lock *lock, const struct session_event *event)
         take_reply(lock, event);
         break;
     }
+    lock_check(lock);
 }
 
 int lock_first_tag(int index)
@@ -214,10 +214,11 @@ static struct lock *create(struct session *session, int index, const char *path)
     lock->session = session;
     lock->path = xstrdup(path);
     lock->tag_base = lock_first_tag(index);
+    flight_forget(lock);
     return lock;
 }
 
-/* Of a semaphore; nothing at the root is a part of one. */
+/* The znode above a semaphore that is called like a part of one; NULL: it is not. */
 static char *outer_path(const char *semaphore)
 {
     const char *last = strrchr(semaphore, '/');
@@ -240,6 +241,7 @@ struct lock *lock_new(struct session *session, int index, const char *path,
         lock->outer_path = outer_path(lock->above_path);
     lock_renew_guid(lock);
     step_join(lock); /* sent with the handshake */
+    lock_check(lock);
     return lock;
 }
 
@@ -263,6 +265,7 @@ struct lock *lock_resume(struct session *session, int index, const char *path, c
     lock->leaving = true;
     lock->sweeping = *guid != '\0';
     lock->retry = true; /* once there is contact */
+    lock_check(lock);
     return lock;
 }
 
@@ -277,7 +280,7 @@ static int64_t tick_settling(struct lock *lock)
     return CLOCK_NEVER;
 }
 
-int64_t lock_tick(struct lock *lock)
+static int64_t tick_phase(struct lock *lock)
 {
     switch (lock->phase) {
     case LOCK_SETTLING:
@@ -291,12 +294,21 @@ int64_t lock_tick(struct lock *lock)
     }
 }
 
+int64_t lock_tick(struct lock *lock)
+{
+    int64_t next = tick_phase(lock);
+
+    lock_check(lock);
+    return next;
+}
+
 void lock_leave(struct lock *lock)
 {
     if (lock->leaving)
         return;
     lock->leaving = true;
     leave_begin(lock);
+    lock_check(lock);
 }
 
 void lock_remove(struct lock *lock, const struct lock_znode *others, size_t count)
@@ -306,6 +318,7 @@ void lock_remove(struct lock *lock, const struct lock_znode *others, size_t coun
     lock->leaving = true;
     lock->phase = LOCK_LEAVING;
     step_remove(lock);
+    lock_check(lock);
 }
 
 enum lock_phase lock_phase(const struct lock *lock)

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
 /* The own znode is gone: by somebody's hand, or by a back-off whose answer was lost. */
 static void rejoin(struct lock *lock)
@@ -158,7 +158,7 @@ void queue_parents_made(struct lock *lock)
 
     if (rc == ZOK || rc == ZNODEEXISTS)
         step_join(lock);
-    else if (rc == ZNONODE && lock->ancestor_rc == ZOK)
+    else if (rc == ZNONODE && !lock->ancestor_failed)
         leave_because(
             lock, EXITCODE_CONFIG,
             "cannot create %s: the chroot in the list of servers does not exist; create that "
