@@ -30,12 +30,14 @@ static enum recipe_kind kind_of(const struct lock *lock)
 static enum recipe_record record_of(const struct lock *lock)
 {
     if (lock->record_state == RECORD_NEEDLESS)
-        return RECIPE_UNCOUNTED;
+        return RECIPE_NEEDLESS;
     if (lock->counting == COUNTING_WRONG)
         return RECIPE_WRONG;
     if (lock->record_state == RECORD_OURS)
         return lock_counts(lock) ? RECIPE_COUNTED : RECIPE_UNCOUNTED;
-    return lock->counting == COUNTING_FORBIDDEN ? RECIPE_FORBIDDEN : RECIPE_NO_RECORD;
+    if (lock->counting == COUNTING_FORBIDDEN)
+        return RECIPE_FORBIDDEN;
+    return lock->counting == COUNTING_PERMITTED ? RECIPE_WRITABLE : RECIPE_NO_RECORD;
 }
 
 static struct recipe_decision decide(const struct lock *lock)
@@ -44,6 +46,7 @@ static struct recipe_decision decide(const struct lock *lock)
         .kind = kind_of(lock),
         .record = record_of(lock),
         .base = lock->record.base,
+        .longer_lease = lock->terms.lease > LEASE_DEFAULT,
         .careful = lock->terms.delay != 0,
         .settled = lock->settled,
         .census = lock->census,
@@ -108,12 +111,6 @@ void count_distrust(struct lock *lock)
     lock->counting = COUNTING_WRONG;
 }
 
-/* Whether the lease that was asked for is one that the others cannot know of. */
-static bool wants_longer_lease(const struct lock *lock)
-{
-    return lock->record_state == RECORD_NONE && lock->terms.lease > LEASE_DEFAULT;
-}
-
 static void leave_because_lease(struct lock *lock)
 {
     char own[CLOCK_FORMAT_SIZE];
@@ -133,13 +130,14 @@ void count_consider(struct lock *lock)
 
     switch (decision.verdict) {
     case RECIPE_HOLD:
+    case RECIPE_HOLD_BLIND:
         hold(lock);
         break;
     case RECIPE_SETTLE:
-        if (wants_longer_lease(lock) && lock->counting == COUNTING_UNTRIED)
-            step_ask_write(lock); /* rather than refuse after the wait */
-        else
-            settle(lock);
+        settle(lock);
+        break;
+    case RECIPE_ASK_WRITE:
+        step_ask_write(lock);
         break;
     case RECIPE_SQUARE:
         step_square(lock, decision.count);
@@ -151,11 +149,8 @@ void count_consider(struct lock *lock)
     case RECIPE_ADOPT:
         step_adopt(lock, decision.count);
         break;
-    case RECIPE_HOLD_BLIND:
-        if (wants_longer_lease(lock))
-            leave_because_lease(lock);
-        else
-            hold(lock);
+    case RECIPE_REFUSE_LEASE:
+        leave_because_lease(lock);
         break;
     case RECIPE_DISTRUST:
         count_distrust(lock);

@@ -280,18 +280,39 @@ static bool may_have_vanished(const struct recipe_facts *facts)
     return facts->record == RECIPE_WRONG || recipe_departed(facts->census) > 0;
 }
 
+static bool may_be_adopted(const struct recipe_facts *facts)
+{
+    return facts->record == RECIPE_NO_RECORD || facts->record == RECIPE_WRITABLE ||
+           facts->record == RECIPE_WRONG;
+}
+
+static struct recipe_decision decide_wait(const struct recipe_facts *facts)
+{
+    bool may_be_refused = facts->record == RECIPE_NO_RECORD && facts->longer_lease;
+
+    return decide(may_be_refused ? RECIPE_ASK_WRITE : RECIPE_SETTLE, 0);
+}
+
+/* Without a record all have the default lease. */
+static struct recipe_decision decide_blind(const struct recipe_facts *facts)
+{
+    return decide(facts->longer_lease ? RECIPE_REFUSE_LEASE : RECIPE_HOLD_BLIND, 0);
+}
+
 struct recipe_decision recipe_decide(const struct recipe_facts *facts)
 {
     if (facts->careful && facts->vanished_above > 0)
-        return decide(facts->settled ? RECIPE_SQUARE_ABOVE : RECIPE_SETTLE, 0);
+        return facts->settled ? decide(RECIPE_SQUARE_ABOVE, 0) : decide_wait(facts);
     if (facts->record == RECIPE_COUNTED)
         return decide_counted(facts);
+    if (facts->record == RECIPE_NEEDLESS)
+        return decide(RECIPE_HOLD, 0);
     if (facts->careful && !facts->settled && may_have_vanished(facts))
-        return decide(RECIPE_SETTLE, 0);
-    if (facts->record == RECIPE_NO_RECORD || facts->record == RECIPE_WRONG)
+        return decide_wait(facts);
+    if (may_be_adopted(facts))
         return decide(RECIPE_ADOPT,
                       recipe_base_for_adoption(facts->census, departures_done_with(facts)));
     if (facts->careful && !is_room_uncounted(facts))
         return decide(RECIPE_SETTLE, 0);
-    return decide(facts->record == RECIPE_FORBIDDEN ? RECIPE_HOLD_BLIND : RECIPE_HOLD, 0);
+    return facts->record == RECIPE_FORBIDDEN ? decide_blind(facts) : decide(RECIPE_HOLD, 0);
 }

@@ -128,7 +128,9 @@ enum recipe_record {
     RECIPE_COUNTED,   /* a record; departures are counted in it */
     RECIPE_UNCOUNTED, /* a record without the right to write it */
     RECIPE_WRONG,     /* a record whose count cannot be right, to be written anew */
-    RECIPE_NO_RECORD, /* no data; the contender may write a record, as far as it knows */
+    RECIPE_NEEDLESS,  /* no data, and a turn needs no record */
+    RECIPE_NO_RECORD, /* no data; it is not known whether the contender may write a record */
+    RECIPE_WRITABLE,  /* no data; the contender may write a record */
     RECIPE_FORBIDDEN, /* no data, and no right to write any */
 };
 
@@ -137,6 +139,7 @@ struct recipe_facts {
     enum recipe_kind kind;
     enum recipe_record record;
     uint32_t base;                 /* the record's */
+    bool longer_lease;             /* it asks for a longer one than those without a record have */
     bool careful;                  /* false: takes the risk of --lock-delay 0 */
     bool settled;                  /* it has waited for the leases of those who vanished */
     struct recipe_census census;   /* as last read */
@@ -150,11 +153,13 @@ struct recipe_facts {
 enum recipe_verdict {
     RECIPE_HOLD,         /* the command may start */
     RECIPE_SETTLE,       /* wait for the leases of those who vanished, from now on */
+    RECIPE_ASK_WRITE,    /* find out whether the contender may write a record, then decide again */
     RECIPE_SQUARE,       /* count out `count` of those that were waited for */
     RECIPE_SQUARE_ABOVE, /* the same in the semaphore's own znode */
     RECIPE_ADOPT,        /* write a record with the base `count` */
     RECIPE_HOLD_BLIND,   /* hold without a record: all have the default lease */
-    RECIPE_DISTRUST,     /* the count cannot be right: NO_RECORD from now on; decide again */
+    RECIPE_REFUSE_LEASE, /* leave: the others cannot know of the longer lease that is asked for */
+    RECIPE_DISTRUST,     /* the count cannot be right: WRONG from now on, then decide again */
 };
 
 struct recipe_decision {
@@ -166,6 +171,8 @@ struct recipe_decision {
  * Whether the command of one that is first in the queue may start, and if not, what comes first.
  *
  *   record     vanished, since      careful    settled     verdict
+ *   any        from a lock above    yes        no          SETTLE
+ *                                   yes        yes         SQUARE_ABOVE
  *   COUNTED    none                 any        any         HOLD
  *              cannot be right      any        any         DISTRUST
  *              some                 no         any         HOLD
@@ -173,12 +180,20 @@ struct recipe_decision {
  *              some, exclusive      yes        yes         SQUARE all: nobody behind it ever held
  *              some, reader         yes        yes         SQUARE all if nothing has changed since,
  *                                                          else HOLD: readers beside it count too
+ *   NEEDLESS   not counted          any        any         HOLD
  *   UNCOUNTED  not known            yes        no          SETTLE
  *                                   else                   HOLD
- *   NO_RECORD  not known            yes        no          SETTLE
+ *   WRONG      not known            yes        no          SETTLE
+ *                                   else                   ADOPT
+ *   NO_RECORD  not known            yes        no          SETTLE; for a longer lease ASK_WRITE,
+ *                                                          rather than refuse it after the wait
+ *                                   else                   ADOPT
+ *   WRITABLE   not known            yes        no          SETTLE
  *                                   else                   ADOPT
  *   FORBIDDEN  not known            yes        no          SETTLE
- *                                   else                   HOLD_BLIND
+ *                                   else                   HOLD_BLIND; a longer lease REFUSE_LEASE
+ *
+ * Where nobody has ever left, nobody has vanished, and "else" holds in all rows but that of WRONG.
  *
  * A permit holder starts beside those who vanished if there are permits for them as well.  It
  * squares those that it has waited for and no others, and waits again while the rest is too many.
