@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
+
 /* What a lock that is made gets unless something else is asked for, ns. */
 #define LEASE_DEFAULT INT64_C(15000000000)
 
@@ -45,13 +47,24 @@ struct lease {
 /* length, grace: ns. */
 struct lease lease_plan(int64_t length, int64_t grace);
 
-/* When a lease of this length ends whose last proof was sent then. */
+/* What holds a lock: its lease, and when the last proof that was acknowledged was sent. */
+struct lease_hold {
+    int64_t length;
+    int64_t proven_at;
+};
+
+/* No lock; lease_together() with another one is that one. */
+#define LEASE_HOLD_NONE ((struct lease_hold){.length = CLOCK_NEVER, .proven_at = CLOCK_NEVER})
+
+/* What holds two locks as one: the smaller of the leases, from the older of the proofs. */
+struct lease_hold lease_together(struct lease_hold one, struct lease_hold other);
+
+/* Returns when a lease of this length ends whose last proof was sent then. */
 int64_t lease_end(int64_t length, int64_t proven_at);
 
 /*
- * Whether a proof sent then leaves the command the whole room above at its start: it is no older
- * than one that is due for the next.  For several locks held as one: length is the smallest of
- * their leases and proven_at the oldest of their proofs, as for lease_end().
+ * Returns true if a proof sent then leaves the command the whole room above at its start: if the
+ * next one is not overdue.
  */
 bool lease_is_fresh(int64_t length, int64_t proven_at, int64_t now);
 
