@@ -135,7 +135,7 @@ bool session_overloaded(const struct session *session);
 /* Tells sessions that follow one another apart: requests of an earlier one are never answered. */
 unsigned int session_generation(const struct session *session);
 
-/* Whether there is contact now, as far as is known; since when there is not, otherwise. */
+/* Returns true if there is contact, as far as is known; and if not, since when there is none. */
 bool session_connected(const struct session *session);
 int64_t session_disconnected_since(const struct session *session);
 
@@ -145,12 +145,12 @@ int session_timeout_ms(const struct session *session);
 /* The session's id; 0 until there was contact. */
 int64_t session_id(const struct session *session);
 
-/* Whether there is a session, be it that the event of it is still under way. */
+/* Returns true if a session exists, even if its event has not been handed out yet. */
 bool session_alive(const struct session *session);
 
 /*
- * If there is no session, sees to it that what is queued does not go out any more, though one may
- * be made at any moment.  Says whether there is one that can be used.
+ * Unless a session exists, keeps queued requests from going out any more, although the library may
+ * make a session at any moment.  Returns true if a session exists that can be used.
  */
 bool session_withhold(struct session *session);
 

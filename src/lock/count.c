@@ -7,8 +7,8 @@
 #include "base/log.h"
 
 /*
- * A proof that was long under way leaves too little of the lease for a command to start with; the
- * process may have been stopped meanwhile.
+ * Holds the lock, unless the last proof is too old for a command to start by: then it proves once
+ * more.  The proof may have been long under way, or the process been stopped meanwhile.
  */
 static void hold(struct lock *lock)
 {
@@ -62,15 +62,15 @@ static struct recipe_decision decide(const struct lock *lock)
 
 /* ---- what follows ---- */
 
-/* How long those who vanished may still run a command. */
+/* Returns for how long those who vanished may still run a command, ns. */
 static int64_t settling_delay(const struct lock *lock)
 {
     int64_t delay = lock_lease(lock);
 
-    /* Whoever held the lock above without a record did so by the default. */
+    /* The lock above has no record: its holders had the default lease. */
     if (lock->above.vanished > 0 && delay < LEASE_DEFAULT)
         delay = LEASE_DEFAULT;
-    /* More if that was asked for, and never less. */
+    /* --lock-delay may make it longer, never shorter. */
     return lock->terms.delay > delay ? lock->terms.delay : delay;
 }
 
@@ -162,8 +162,8 @@ void count_consider(struct lock *lock)
 /* ---- what was written ---- */
 
 /*
- * The transaction wrote to the own znode, so it is a proof; but not by a name without the GUID,
- * which may be that of another's znode.
+ * Goes on behind a transaction that wrote to the own znode and so proved life.  A znode whose name
+ * has no GUID may be another's by now: PROVE finds out.
  */
 static void written(struct lock *lock, bool enough)
 {
@@ -173,7 +173,7 @@ static void written(struct lock *lock, bool enough)
         step_prove(lock);
 }
 
-/* Of a lock that changed meanwhile everything is read again. */
+/* Goes on behind a refused transaction.  If the lock has changed, PROVE reads it again. */
 static void not_written(struct lock *lock, int rc)
 {
     if (rc == ZNOAUTH)
@@ -201,7 +201,7 @@ void count_squared(struct lock *lock)
     written(lock, all);
 }
 
-/* Nothing depends on it but how long the next one waits. */
+/* Goes on even if it failed: then the next contender waits once more than it needs to. */
 void count_squared_above(struct lock *lock)
 {
     int rc = lock->rc[TAG_MULTI];

@@ -45,7 +45,7 @@ static void tell_of_strangers(struct lock *lock, const struct session_event *eve
              strangers, first, strangers > 1 ? ", ..." : "");
 }
 
-/* The names in the list live only as long as the event: what is needed of them is kept. */
+/* Keeps what is needed of the names in the list, which live only as long as the event. */
 static void note_children(struct lock *lock, const struct session_event *event)
 {
     const char *own = lock->node ? strrchr(lock->node, '/') + 1 : NULL;
@@ -98,7 +98,7 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
     lock->failed_op = event->failed_op;
     switch (event->tag) {
     case TAG_ANCESTOR:
-        /* Those above the lock may exist, and be out of our rights; the last answer tells. */
+        /* Those above the lock may exist and refuse all the same; the last answer tells. */
         if (event->rc != ZOK && event->rc != ZNODEEXISTS && event->rc != ZNONODE) {
             lock->ancestor_failed = true;
             lock->ancestor_rc = event->rc;

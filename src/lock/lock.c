@@ -126,7 +126,7 @@ static void watch_fired(struct lock *lock, const struct session_event *event)
         held_own_changed(lock, event->watch_type);
 }
 
-/* An answer of the flight. */
+/* Takes an answer of the flight; after the last one, goes on. */
 static void answered(struct lock *lock, const struct session_event *event)
 {
     if (session_rc_unknown(event->rc)) {

@@ -72,7 +72,6 @@ void lock_enter_held(struct lock *lock)
     lock->phase = LOCK_HELD;
 }
 
-/* The next holder will wait as this one did. */
 void lock_count_no_more(struct lock *lock)
 {
     lock->counting = COUNTING_FORBIDDEN;

@@ -62,8 +62,7 @@ static bool is_fresh(const struct lockset *set)
 
 /* ---- going on from lock to lock ---- */
 
-/* Whether the set still needs this lock: one that is not kept is needed until the next one is held.
- */
+/* Whether the set still needs this lock: one that is not kept, until the next one is held. */
 static bool is_needed(const struct lockset *set, size_t i)
 {
     return is_kept(set, i) || lock_phase(set->locks[i + 1]) != LOCK_HELD;
