@@ -161,8 +161,7 @@ void servers_forget_addresses(struct servers *servers)
     servers->addresses_len = 0;
 }
 
-/* The addresses from this one on, so many, in a circle, with separator between them; to be freed.
- */
+/* Lists count addresses, in a circle from this one on, with separator between them; to be freed. */
 static char *list_addresses(const struct servers *servers, size_t first, size_t count,
                             const char *separator)
 {

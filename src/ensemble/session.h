@@ -83,7 +83,7 @@ struct session_identity {
 /* The session's identity, once there was contact. */
 struct session_identity session_identity(const struct session *session);
 
-/* The same for a session whose process has died; it expires as any other does, if it has not. */
+/* Opens the session of a process that has died, which may have expired, or will as any other. */
 struct session *session_resume(const struct servers *servers, int timeout_ms,
                                const struct session_identity *identity);
 
@@ -157,7 +157,7 @@ bool session_withhold(struct session *session);
 /* Why session_open() failed, by its errno. */
 const char *session_start_fault(int error);
 
-/* What last went wrong with a server, in words ("Connection refused"), or NULL.  Any time. */
+/* Returns what last went wrong with a server ("Connection refused"), or NULL.  At any time. */
 const char *session_trouble(struct session *session, char *buf, size_t size);
 
 /* Returns true if that was no fault of a server: this process is out of descriptors or threads. */
@@ -169,7 +169,7 @@ void session_get(struct session *session, int tag, const char *path, enum sessio
 void session_get_children(struct session *session, int tag, const char *path,
                           enum session_watch watch);
 void session_exists(struct session *session, int tag, const char *path);
-/* The same with a watch, for one that is not there too: it fires when the znode is made. */
+/* Asks the same and sets a watch, which fires when the znode is made, changed or deleted. */
 void session_await(struct session *session, int tag, const char *path);
 
 /* Only if the znode's version is this one; -1: whatever it is. */
@@ -179,7 +179,7 @@ void session_set(struct session *session, int tag, const char *path, const char 
 void session_delete(struct session *session, int tag, const char *path);
 void session_sync(struct session *session, int tag, const char *path);
 
-/* Not before there is contact: it is answered with a loss of contact then. */
+/* Answered with a loss of contact while there is none. */
 void session_multi(struct session *session, int tag, const zoo_op_t *ops, int count);
 
 /*

@@ -146,7 +146,7 @@ const char *contender_who(const char *data, size_t len, char who[CONTENDER_WHO_S
     return who;
 }
 
-/* A number of up to 18 digits at the beginning of the text; returns what stands behind. */
+/* Reads a number of up to 18 digits at the beginning of text; returns what stands behind. */
 static const char *take_number(const char *text, int64_t *number)
 {
     int64_t value = 0;
@@ -234,7 +234,7 @@ static void take_pairs(const char *line, size_t len, struct contender *contender
     }
 }
 
-/* An address and nothing else. */
+/* Takes data that is an address and nothing else. */
 static void take_address(const char *data, size_t len, struct contender *contender)
 {
     char text[sizeof(contender->address)];
@@ -269,7 +269,7 @@ void contender_decode(const char *data, size_t len, struct contender *contender)
         take_pairs(line, line_len, contender);
 }
 
-/* Who had to wait wrote when it got the lock; who had not never writes again. */
+/* A holder that had to wait wrote when it got the lock; one that had not never writes again. */
 int64_t contender_held_since(const struct contender *contender, int64_t ctime, int64_t mtime)
 {
     if (contender->held_ms >= ctime && contender->held_ms <= mtime)

@@ -59,14 +59,14 @@ struct contender_terms {
 char *contender_encode(enum contender_state state, const struct contender_terms *terms);
 
 /*
- * Whether these bytes, of anybody's making, say that their znode holds the lock exclusively.
- * A waiter may then rely on it that nobody stands before that znode.
+ * Returns true if these bytes, of anybody's making, say that their znode holds the lock
+ * exclusively. A waiter may then rely on it that nobody stands before that znode.
  */
 bool contender_holds_exclusively(const char *data, size_t len);
 
 /*
- * Who wrote these bytes, of anybody's making; empty where they do not tell.  Nothing that could
- * change a terminal or a log gets through.  Returns who.
+ * Finds out who wrote these bytes, of anybody's making; empty where they do not tell.  Nothing that
+ * could change a terminal or a log gets through.  Returns who.
  */
 const char *contender_who(const char *data, size_t len, char who[CONTENDER_WHO_SIZE]);
 

@@ -23,13 +23,13 @@
 
 /* ---- step.c: each sends the requests of one step; flight_landed() in lock.c takes it on ---- */
 
-/* For /a/b/c makes /a, /a/b and, with the record, /a/b/c. */
+/* Makes /a, /a/b and, with the record, /a/b/c for the lock /a/b/c. */
 void step_make_parents(struct lock *lock);
 
 /* Makes the own znode, reads the parent. */
 void step_join(struct lock *lock);
 
-/* After a create whose answer was lost: lists behind a sync, reads the parent. */
+/* Lists behind a sync, after a create whose answer was lost; reads the parent. */
 void step_find(struct lock *lock);
 
 /* Lists, reads the parent, reads the own znode. */
@@ -51,7 +51,7 @@ void step_tell_settling(struct lock *lock, int64_t settling);
 /* Counts out vanished contenders, LOCK_SQUARE_MAX at the most, if nothing has changed. */
 void step_square(struct lock *lock, uint32_t count);
 
-/* The same in the znode above a semaphore's, of those that vanished from a lock there. */
+/* Does the same in the znode above a semaphore's, for those that vanished from a lock there. */
 void step_square_above(struct lock *lock);
 
 /* Writes a record with this base into a lock's znode that has none. */
@@ -63,13 +63,13 @@ void step_ask_write(struct lock *lock);
 /* Reads the parent for its version. */
 void step_read_version(struct lock *lock);
 
-/* Behind a committed write, so that nothing is under way any more: lists, reads the parent. */
+/* Lists behind a committed write, so that nothing is under way any more; reads the parent. */
 void step_sweep(struct lock *lock);
 
 /* Looks whose the own znode is, whose name does not tell; reads the parent. */
 void step_claim(struct lock *lock);
 
-/* Lists and watches the children, reads the parent: for a semaphore that has no permit left. */
+/* Lists and watches the children of a semaphore that has no permit left; reads the parent. */
 void step_count(struct lock *lock);
 
 /* Deletes the own znode, counted where there is a record to count in. */
@@ -78,7 +78,7 @@ void step_leave(struct lock *lock);
 /* Deletes it together with the lock's znode and the others, if nobody has left or come. */
 void step_remove(struct lock *lock);
 
-/* The same as step_leave(), to queue up again: unfair, and others were found. */
+/* Does the same to join again later: an --unfair contender has found others. */
 void step_back_off(struct lock *lock);
 
 /* ---- queue.c: what follows each step, and how JOIN and FIND are taken again ---- */
@@ -93,19 +93,19 @@ void queue_proven(struct lock *lock);
 void queue_join_again(struct lock *lock);
 void queue_find_again(struct lock *lock);
 
-/* VERIFY was answered. */
+/* Goes on when VERIFY was answered; sets the watch again. */
 void queue_verified(struct lock *lock);
 void queue_watch_again(struct lock *lock);
 
 /* Verifies when it is time, while nothing else is under way; returns when to call again. */
 int64_t queue_tick(struct lock *lock);
 
-/* The watch on the predecessor has fired. */
+/* Goes on when the watch on the predecessor has fired. */
 void queue_predecessor_changed(struct lock *lock, int watch_type);
 
 /* ---- held.c ---- */
 
-/* Answers to what lock_prove() and held_tick() sent; the watch on the own znode has fired. */
+/* Take the answers to what lock_prove() and held_tick() sent, and the watch on the own znode. */
 void held_proof_answered(struct lock *lock, const struct session_event *event);
 void held_proof_claimed(struct lock *lock, const struct session_event *event);
 void held_own_watched(struct lock *lock, const struct session_event *event);
@@ -114,25 +114,26 @@ void held_own_changed(struct lock *lock, int watch_type);
 /* Watches the own znode when it is time; returns when to call again. */
 int64_t held_tick(struct lock *lock);
 
-/* The lock is gone; text, a sentence, is the lock's from now on. */
+/* Loses the lock; text, a sentence, is the lock's from now on. */
 void held_lose(struct lock *lock, char *text);
 
 /* ---- permit.c ---- */
 
-/* Whether the permits in use, the own one among them, are no more than there are. */
+/* Returns true if the permits in use, the own one among them, are no more than there are. */
 bool permit_left(const struct lock *lock);
 
-/* The census is known: are there few enough?  Takes what follows. */
+/* Decides by a fresh census whether there is a permit, and takes what follows. */
 void permit_consider(struct lock *lock);
 
-/* COUNT was answered. */
+/* Goes on when COUNT was answered. */
 void permit_counted(struct lock *lock);
 
 /* ---- accept.c ---- */
 
 /*
- * Whether the lock's znode can be relied on, and before that, whether a semaphore's place is taken
- * by a lock; leaves otherwise.
+ * Return true if a lock, or a permit, can be taken at the lock's znode; otherwise leave.  The
+ * second looks at the znodes above alone, which is all that is known before the lock's znode is
+ * made.
  */
 bool accept_znode(struct lock *lock);
 bool accept_above(struct lock *lock);
@@ -140,9 +141,9 @@ bool accept_above(struct lock *lock);
 /* ---- above.c ---- */
 
 /*
- * A name does not tell whether a child of path is a permit of a kazoo Semaphore or a lock: asks
- * about those in the list that may be one, in the same flight, and whether such an answer is that
- * of one.
+ * Asks, in the same flight, about those children of path in the list that may be permits of a kazoo
+ * Semaphore: their names do not tell them from locks.  The second returns true if an answer says
+ * so.
  */
 void above_ask_kazoo(struct lock *lock, const struct session_event *list, const char *path,
                      enum tag tag);
@@ -173,13 +174,13 @@ void flight_note_answer(struct lock *lock, const struct session_event *event);
  */
 void count_consider(struct lock *lock);
 
-/* Whether the count that was read can be right, if there is one. */
+/* Returns true if the count that was read can be right, if there is one. */
 bool count_plausible(const struct lock *lock);
 
-/* It cannot be right, wherever it is read: warns, and does without from now on. */
+/* Warns that the count cannot be right, wherever it is read, and has the record written anew. */
 void count_distrust(struct lock *lock);
 
-/* SQUARE, SQUARE_ABOVE, ADOPT or ASK_WRITE was answered. */
+/* Go on when SQUARE, SQUARE_ABOVE, ADOPT or ASK_WRITE was answered. */
 void count_squared(struct lock *lock);
 void count_squared_above(struct lock *lock);
 void count_adopted(struct lock *lock);
@@ -195,22 +196,24 @@ void leave_because(struct lock *lock, enum exitcode code, const char *format, ..
     __attribute__((format(printf, 3, 4)));
 void leave_because_rc(struct lock *lock, int rc, const char *what, const char *path);
 
-/* Nothing is left. */
+/* Ends in LOCK_LEFT, or sweeps on. */
 void leave_done(struct lock *lock);
 
-/* SWEEP, CLAIM or LEAVE was answered. */
+/* Go on when SWEEP or CLAIM was answered. */
 void leave_swept(struct lock *lock);
 void leave_claimed(struct lock *lock);
 
-/* REMOVE was answered; or will not be, because the session expired. */
+/* Go on when REMOVE was answered, or will not be because the session expired. */
 void leave_removed(struct lock *lock);
 void leave_uncertain(struct lock *lock);
 
-/* The departure cannot be counted for want of a right: does without. */
+/* Gives up counting the departure, for want of a right. */
 void leave_uncounted(struct lock *lock);
 
-/* LEAVE was not carried out, or nobody knows. */
-void leave_again(struct lock *lock);
+/* Goes on when LEAVE was answered. */
 void leave_answered(struct lock *lock);
+
+/* Leaves once more: LEAVE was not carried out, or its answer was lost. */
+void leave_again(struct lock *lock);
 
 #endif

@@ -108,7 +108,7 @@ enum record_state {
     RECORD_FOREIGN,  /* something else: the znode is no lock */
 };
 
-/* Whether this contender can count departures in the lock's znode. */
+/* What is known of the right and the use of counting departures in the lock's znode. */
 enum counting {
     COUNTING_UNTRIED,   /* as far as is known; becomes any of the others */
     COUNTING_PERMITTED, /* a write was carried out, or would have been */
@@ -233,21 +233,21 @@ static inline int lock_tag(const struct lock *lock, enum tag tag)
     return lock->tag_base + (int)tag;
 }
 
-/* Whether the own znode is known by its name. */
+/* Returns true if the own znode is known by its name. */
 static inline bool lock_knows_own(const struct lock *lock)
 {
     return naming_has_guid(&lock->terms.naming, lock->terms.kind);
 }
 
-/* Whether it stands in the queue and nothing is under way: it waits for a watch to fire. */
+/* Returns true if it stands in the queue and nothing is under way: it waits for a watch to fire. */
 static inline bool lock_is_idle(const struct lock *lock)
 {
     return lock->phase == LOCK_WAITING && lock->step == STEP_NONE;
 }
 
 /*
- * Whether a departure is counted: in the record, or where there is none yet in the version alone,
- * for whoever looks at the znode then.
+ * Returns true if a departure is counted: in the record, or where there is none yet in the version
+ * alone, for whoever looks at the znode then.
  */
 static inline bool lock_counts(const struct lock *lock)
 {
@@ -264,7 +264,7 @@ static inline size_t lock_permits_taken(const struct lock *lock)
 /* Takes a new identity, for a new session or a new place. */
 void lock_renew_guid(struct lock *lock);
 
-/* Forgets the own znode and all that was known of its place. */
+/* Forgets the own znode and its place in the queue. */
 void lock_forget_place(struct lock *lock);
 
 /* Ends in LOCK_OUT: nothing that was is of use any more. */
@@ -272,11 +272,12 @@ void lock_start_over(struct lock *lock);
 
 /*
  * Takes in what an answer tells of the own znode; its data, if the answer has it, may ask for the
- * lock to be given up.  Of another session's of the same name only that is noted: lock_owns().
+ * lock to be given up.  If the znode of that name is another session's, notes only that:
+ * lock_owns().
  */
 void lock_note_own(struct lock *lock, const struct session_event *event);
 
-/* Whether the znode of the own name was this session's when it was last read. */
+/* Returns true if the znode of the own name was this session's when it was last read. */
 bool lock_owns(const struct lock *lock);
 
 /* Holds the lock from now on, by the last proof. */
@@ -286,8 +287,8 @@ void lock_enter_held(struct lock *lock);
 void lock_count_no_more(struct lock *lock);
 
 /*
- * The lease of a lock whose znode has no record, ms.  Whoever may not write there holds by the
- * default, so that nobody may go below it; and nobody who may not write may go beyond it.
+ * Returns the lease of a lock whose znode has no record, ms.  A contender that may not write there
+ * holds by the default lease, so no other may take a shorter one, nor it a longer one.
  */
 int64_t lock_lease_without_record(const struct lock *lock);
 

@@ -30,19 +30,19 @@ struct lockset *lockset_new(struct session *session, const struct lockset_item *
     return set;
 }
 
-/* Whether this lock has been begun and is one that the command runs under. */
+/* Returns true if this lock has been begun and is one that the command runs under. */
 static bool is_lasting(const struct lockset *set, size_t i)
 {
     return set->locks[i] && !(set->items && set->items[i].until_next);
 }
 
-/* Whether this lock has to stay held: if not for the command, then while it is the current one. */
+/* Returns true if this lock has to stay held, for the command or while it is the current one. */
 static bool is_kept(const struct lockset *set, size_t i)
 {
     return is_lasting(set, i) || (set->locks[i] && i >= set->current);
 }
 
-/* What holds the locks that the command runs under; LEASE_HOLD_NONE: none has been begun. */
+/* Returns what holds the locks that the command runs under; LEASE_HOLD_NONE if none has begun. */
 static struct lease_hold held_by(const struct lockset *set)
 {
     struct lease_hold all = LEASE_HOLD_NONE;
@@ -62,7 +62,7 @@ static bool is_fresh(const struct lockset *set)
 
 /* ---- going on from lock to lock ---- */
 
-/* Whether the set still needs this lock: one that is not kept, until the next one is held. */
+/* Returns true if this lock is needed: one that is not kept is so until the next one is held. */
 static bool is_needed(const struct lockset *set, size_t i)
 {
     return is_kept(set, i) || lock_phase(set->locks[i + 1]) != LOCK_HELD;
@@ -201,7 +201,7 @@ void lockset_prove(struct lockset *set)
             lock_prove(set->locks[i]);
 }
 
-/* Whether this lock is the turn of a semaphore, and held. */
+/* Returns true if this lock is the turn of a semaphore, and held. */
 static bool holds_turn(const struct lockset *set, size_t i)
 {
     return set->locks[i] && !is_lasting(set, i) && lock_phase(set->locks[i]) == LOCK_HELD;

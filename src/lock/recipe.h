@@ -19,18 +19,18 @@
 bool recipe_sequence(const char *name, int32_t *sequence);
 
 /*
- * Whether the lock has no numbers left for those that come after this own znode.  Beyond the limit
- * its name may not even parse (ZOOKEEPER-4706).
+ * Returns true if the lock has no numbers left for those that come after this own znode.  Beyond
+ * the limit its name may not even parse (ZOOKEEPER-4706).
  */
 bool recipe_exhausted(const char *name);
 
 /*
- * Whether a contender of that name is content to hold the lock together with others of its kind:
- * a reader of Curator's or kazoo's.  All others are exclusive.
+ * Returns true if a contender of that name shares the lock with others of its kind: a reader of
+ * Curator's or kazoo's.  All others are exclusive.
  */
 bool recipe_is_shared(const char *name);
 
-/* Whether names that begin so, up to the sequence number, are readers' or the unfair one's. */
+/* Returns true if names with this prefix are readers' or the one of --unfair. */
 bool recipe_is_reserved(const char *prefix);
 
 /*
@@ -63,26 +63,26 @@ const char *recipe_first(char *const *children, size_t count);
 /* How many of the children are contenders. */
 size_t recipe_contenders(char *const *children, size_t count);
 
-/* Whether the last part of this path is among the children, if it is a name with a GUID. */
+/* Returns true if the last part of this path is among the children, if it is a name with a GUID. */
 bool recipe_lists(char *const *children, size_t count, const char *path);
 
 /* Where a semaphore keeps its permits and the lock under which they are taken. */
 #define RECIPE_SEMAPHORE_LEASES "leases"
 #define RECIPE_SEMAPHORE_LOCKS "locks"
 
-/* Whether these are the children of a semaphore. */
+/* Returns true if these are the children of a semaphore. */
 bool recipe_is_semaphore(char *const *children, size_t count);
 
-/* Whether a znode of that name below another one may be a part of a semaphore. */
+/* Returns true if a znode of that name below another one may be a part of a semaphore. */
 bool recipe_is_semaphore_part(const char *name);
 
 /*
- * Whether a kazoo Semaphore may have made a znode of that name: a GUID and no more.  It may be a
- * lock as well, which is never ephemeral.
+ * Returns true if a kazoo Semaphore may have made a znode of that name: a GUID and no more.  It may
+ * be a lock as well, which is never ephemeral.
  */
 bool recipe_may_be_kazoo_permit(const char *name);
 
-/* Whether a Stat's ephemeralOwner is that of an ephemeral znode. */
+/* Returns true if a Stat's ephemeralOwner is that of an ephemeral znode. */
 bool recipe_is_ephemeral(int64_t owner);
 
 /* What the Stat of a lock's znode says of its children. */
@@ -113,7 +113,7 @@ uint32_t recipe_vanished(struct recipe_census census, uint32_t base);
  */
 uint32_t recipe_base_for_adoption(struct recipe_census census, uint32_t settled);
 
-/* Whether a count can be right at all. */
+/* Returns true if a count can be right at all. */
 bool recipe_plausible(uint32_t vanished);
 
 /* How a contender shares a lock with others. */
@@ -168,7 +168,7 @@ struct recipe_decision {
 };
 
 /*
- * Whether the command of one that is first in the queue may start, and if not, what comes first.
+ * Decides whether the command of a contender that is first may start, and if not, what comes first.
  *
  *   record     vanished, since      careful    settled     verdict
  *   any        from a lock above    yes        no          SETTLE
