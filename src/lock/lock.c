@@ -49,38 +49,39 @@
 #include "lock/lock_parts.h"
 
 /*
- * For each step: what follows its answers, what is done if they were lost, and whether it is one of
- * leaving.  A lock that is to leave waits for the answers to any other step, and begins then.
+ * For each step: what follows its answers, what is done if they were lost, and what it is for.  A
+ * lock that is to leave waits for the answers to a step that was to hold it, and begins to leave
+ * then.
  */
 static const struct {
     void (*landed)(struct lock *lock);
     void (*again)(struct lock *lock);
-    bool of_leaving;
+    enum { TO_HOLD, TO_LEAVE } aim;
 } steps[] = {
-    [STEP_MAKE_PARENTS] = {queue_parents_made, step_make_parents},
-    [STEP_JOIN] = {queue_joined, queue_join_again},
-    [STEP_FIND] = {queue_found, queue_find_again},
-    [STEP_LIST] = {queue_listed, step_list},
-    [STEP_WATCH] = {queue_watching, step_watch},
-    [STEP_BACK_OFF] = {queue_backed_off, step_list},
-    [STEP_COUNT] = {permit_counted, step_count},
-    [STEP_VERIFY] = {queue_verified, queue_watch_again},
-    [STEP_PROVE] = {queue_proven, step_prove},
-    [STEP_SQUARE] = {count_squared, step_prove},
-    [STEP_SQUARE_ABOVE] = {count_squared_above, step_prove},
-    [STEP_ADOPT] = {count_adopted, step_prove},
-    [STEP_ASK_WRITE] = {count_write_asked, step_ask_write},
-    [STEP_READ_VERSION] = {step_leave, step_read_version, .of_leaving = true},
-    [STEP_SWEEP] = {leave_swept, step_sweep, .of_leaving = true},
-    [STEP_CLAIM] = {leave_claimed, step_claim, .of_leaving = true},
-    [STEP_END] = {NULL, leave_done, .of_leaving = true},
-    [STEP_LEAVE] = {leave_answered, leave_again, .of_leaving = true},
-    [STEP_REMOVE] = {leave_removed, step_remove, .of_leaving = true},
+    [STEP_MAKE_PARENTS] = {queue_parents_made, step_make_parents, TO_HOLD},
+    [STEP_JOIN] = {queue_joined, queue_join_again, TO_HOLD},
+    [STEP_FIND] = {queue_found, queue_find_again, TO_HOLD},
+    [STEP_LIST] = {queue_listed, step_list, TO_HOLD},
+    [STEP_WATCH] = {queue_watching, step_watch, TO_HOLD},
+    [STEP_BACK_OFF] = {queue_backed_off, step_list, TO_HOLD},
+    [STEP_COUNT] = {permit_counted, step_count, TO_HOLD},
+    [STEP_VERIFY] = {queue_verified, queue_watch_again, TO_HOLD},
+    [STEP_PROVE] = {queue_proven, step_prove, TO_HOLD},
+    [STEP_SQUARE] = {count_squared, step_prove, TO_HOLD},
+    [STEP_SQUARE_ABOVE] = {count_squared_above, step_prove, TO_HOLD},
+    [STEP_ADOPT] = {count_adopted, step_prove, TO_HOLD},
+    [STEP_ASK_WRITE] = {count_write_asked, step_ask_write, TO_HOLD},
+    [STEP_READ_VERSION] = {step_leave, step_read_version, TO_LEAVE},
+    [STEP_SWEEP] = {leave_swept, step_sweep, TO_LEAVE},
+    [STEP_CLAIM] = {leave_claimed, step_claim, TO_LEAVE},
+    [STEP_END] = {NULL, leave_done, TO_LEAVE},
+    [STEP_LEAVE] = {leave_answered, leave_again, TO_LEAVE},
+    [STEP_REMOVE] = {leave_removed, step_remove, TO_LEAVE},
 };
 
 static void flight_landed(struct lock *lock)
 {
-    if (!lock->leaving || steps[lock->step].of_leaving)
+    if (!lock->leaving || steps[lock->step].aim == TO_LEAVE)
         steps[lock->step].landed(lock);
     else
         leave_begin(lock); /* whatever the step was for no longer counts */

@@ -12,18 +12,19 @@ enum answer { EITHER, NO, YES };
 
 #define STEP(name) (1U << STEP_##name)
 #define ANY_STEP (STEP(END) | (STEP(END) - 1))
-#define TO_HOLD (STEP(LIST) | STEP(BACK_OFF) | STEP(PROVE) | STEP(ADOPT) | STEP(ASK_WRITE))
-#define TO_SQUARE (STEP(SQUARE) | STEP(SQUARE_ABOVE))
+#define HOLD_STEPS (STEP(LIST) | STEP(BACK_OFF) | STEP(PROVE) | STEP(ADOPT) | STEP(ASK_WRITE))
+#define SQUARE_STEPS (STEP(SQUARE) | STEP(SQUARE_ABOVE))
 
 static const struct {
     unsigned int steps;
     enum answer leaving, settled, node;
 } table[] = {
-    [LOCK_JOINING] = {STEP(MAKE_PARENTS) | STEP(JOIN) | STEP(FIND) | TO_HOLD, EITHER, NO, EITHER},
-    [LOCK_WAITING] = {STEP(NONE) | STEP(WATCH) | STEP(COUNT) | STEP(VERIFY) | STEP(JOIN) | TO_HOLD |
-                          TO_SQUARE,
+    [LOCK_JOINING] = {STEP(MAKE_PARENTS) | STEP(JOIN) | STEP(FIND) | HOLD_STEPS, EITHER, NO,
+                      EITHER},
+    [LOCK_WAITING] = {STEP(NONE) | STEP(WATCH) | STEP(COUNT) | STEP(VERIFY) | STEP(JOIN) |
+                          HOLD_STEPS | SQUARE_STEPS,
                       NO, EITHER, EITHER},
-    [LOCK_SETTLING] = {STEP(NONE) | TO_HOLD | TO_SQUARE, NO, EITHER, YES},
+    [LOCK_SETTLING] = {STEP(NONE) | HOLD_STEPS | SQUARE_STEPS, NO, EITHER, YES},
     [LOCK_HELD] = {STEP(NONE), NO, EITHER, YES},
     [LOCK_LEAVING] = {ANY_STEP & ~STEP(NONE), YES, EITHER, EITHER},
     [LOCK_LEFT] = {STEP(NONE), YES, EITHER, NO},
