@@ -187,13 +187,6 @@ int64_t request_accompany(struct session *session)
     return now + COMPANION_AFTER;
 }
 
-/* rc is what the library said to the request; what it did not take is answered here. */
-static void request_sent(struct item *item, int rc)
-{
-    if (rc != ZOK) /* without a handle another attempt to connect is to come */
-        finish(item, item->session->handle ? rc : ZCONNECTIONLOSS, NULL);
-}
-
 /*
  * zoo_amulti() of an expired session frees what it has not initialised, and under a chroot what it
  * has freed before; so it is only called with contact.  It takes a loss of contact, another
@@ -244,5 +237,10 @@ static int send_ask(struct item *item, const struct ask *ask)
 
 void request_hand_over(struct item *item, const struct ask *ask)
 {
-    request_sent(item, send_ask(item, ask));
+    int rc = send_ask(item, ask);
+
+    /* The library does not answer what it did not take.  Without a handle the session is about to
+     * try again to connect. */
+    if (rc != ZOK)
+        finish(item, item->session->handle ? rc : ZCONNECTIONLOSS, NULL);
 }

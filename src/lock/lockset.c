@@ -123,11 +123,6 @@ static void begin_again(struct lockset *set)
     begin(set, 0);
 }
 
-static void tell_held(const struct lock *lock)
-{
-    log_debug("%s is held as %s", lock_path(lock), lock_node(lock));
-}
-
 static void advance(struct lockset *set)
 {
     if (set->leaving || set->complete)
@@ -149,7 +144,7 @@ static void advance(struct lockset *set)
             lock_leave(set->locks[i - 1]);
         if (i + 1 == set->count)
             break;
-        tell_held(set->locks[i]);
+        log_debug("%s is held as %s", lock_path(set->locks[i]), lock_node(set->locks[i]));
         begin(set, i + 1);
     }
     if (lock_phase(set->locks[set->current]) != LOCK_HELD)
