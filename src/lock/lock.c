@@ -8,7 +8,7 @@
  *   JOIN  -> HELD                     alone, nobody vanished: one round trip  [count_consider]
  *         -> LIST -> HELD             first, nobody vanished
  *                 -> WATCH -> idle    others are ahead; waits for the predecessor  [queue_up]
- *   idle  -> VERIFY -> WATCH | LIST  it has been there for long: a write asks  [queue_tick]
+ *   idle  -> VERIFY -> WATCH | LIST   it has been there for long: a write asks  [queue_tick]
  *   idle  -> PROVE                    it went and only it was ahead  [predecessor_gone]
  *         -> LIST -> PROVE | WATCH    it went and more may be ahead
  *   PROVE -> HELD                     nobody vanished  [count_consider]
@@ -17,6 +17,7 @@
  *         -> SQUARE -> HELD           then the vanished are counted out
  *         -> ADOPT  -> HELD           the same for a lock that has no record: one is written first
  *                   -> HELD           or may not be: then all have the default lease
+ *         -> ASK_WRITE -> SETTLING    no record, a longer lease: may it write one?  else LEAVE
  *   HELD  -> LOST                     own znode or session gone  [held_lose]
  *   any   -> LEAVE -> LEFT            counted out in one transaction  [leave_begin]
  *   HELD  -> REMOVE -> LEFT           the lock goes with it, if nobody else is there  [lock_remove]
@@ -26,7 +27,8 @@
  *
  * If contact is lost before all answers are in, the outcome of the flight is unknown.  Once there
  * is contact again, the step is taken again [retry], and JOIN goes on as FIND: the znode may
- * exist.  An expired session takes a waiter back to JOIN and a holder to LOST.
+ * exist.  When the session expires, a waiter goes to OUT, from where its set joins anew, and a
+ * holder to LOST.
  *
  * What holds:
  *   - Being first is stable: no lower sequence number can appear.
