@@ -45,7 +45,7 @@ void step_verify_later(struct lock *lock);
 /* Marks the own znode as held, a committed write; then reads the parent. */
 void step_prove(struct lock *lock);
 
-/* Writes into the own znode that a vanished holder is waited for, so long, ns; of no step. */
+/* Writes into the own znode for how long, ns, a vanished holder is waited for; beside the steps. */
 void step_tell_settling(struct lock *lock, int64_t settling);
 
 /* Counts out vanished contenders, LOCK_SQUARE_MAX at the most, if nothing has changed. */
@@ -75,13 +75,14 @@ void step_count(struct lock *lock);
 /* Deletes the own znode, counted where there is a record to count in. */
 void step_leave(struct lock *lock);
 
-/* Deletes it together with the lock's znode and the others, if nobody has left or come. */
-void step_remove(struct lock *lock);
-
-/* Does the same to join again later: an --unfair contender has found others. */
+/* Does the same for an --unfair contender that has found others, and will join again. */
 void step_back_off(struct lock *lock);
 
-/* ---- queue.c: what follows each step, and how JOIN and FIND are taken again ---- */
+/* Deletes the own znode, the lock's and the others in one transaction, if nobody has left or come.
+ */
+void step_remove(struct lock *lock);
+
+/* ---- queue.c: goes on when a step was answered; takes JOIN and FIND again ---- */
 
 void queue_parents_made(struct lock *lock);
 void queue_joined(struct lock *lock);
