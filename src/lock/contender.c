@@ -94,11 +94,14 @@ char *contender_encode(enum contender_state state, const struct contender_terms 
         permits, terms->lease_ms, settling, terms->no_delay ? " delay=0" : "");
 }
 
+bool contender_begins(const char *data, size_t len, const char *text)
+{
+    return len >= strlen(text) && memcmp(data, text, strlen(text)) == 0;
+}
+
 bool contender_holds_exclusively(const char *data, size_t len)
 {
-    static const char held[] = "zkflock/1 held exclusive\n";
-
-    return len >= sizeof(held) - 1 && memcmp(data, held, sizeof(held) - 1) == 0;
+    return contender_begins(data, len, "zkflock/1 held exclusive\n");
 }
 
 /* ---- what others wrote ---- */
@@ -122,23 +125,13 @@ static const char *find_line(const char *data, size_t len, int number, size_t *l
     return data;
 }
 
-static bool is_ours(const char *data, size_t len)
-{
-    return len >= sizeof(version) - 1 && memcmp(data, version, sizeof(version) - 1) == 0;
-}
-
-static bool begins(const char *data, size_t len, const char *text)
-{
-    return len >= strlen(text) && memcmp(data, text, strlen(text)) == 0;
-}
-
 const char *contender_who(const char *data, size_t len, char who[CONTENDER_WHO_SIZE])
 {
     const char *line;
     size_t line_len;
 
     who[0] = '\0';
-    if (!is_ours(data, len))
+    if (!contender_begins(data, len, version))
         return who;
     line = find_line(data, len, 1, &line_len);
     if (line)
@@ -253,14 +246,14 @@ void contender_decode(const char *data, size_t len, struct contender *contender)
     const char *line;
     size_t line_len;
 
-    *contender = (struct contender){.known = is_ours(data, len)};
+    *contender = (struct contender){.known = contender_begins(data, len, version)};
     if (!contender->known) {
         take_address(data, len, contender);
         return;
     }
     line = find_line(data, len, 0, &line_len) + sizeof(version) - 1;
     line_len -= sizeof(version) - 1;
-    contender->held = begins(line, line_len, "held ");
+    contender->held = contender_begins(line, line_len, "held ");
     if (memmem(line, line_len, " shared", 7))
         contender->terms.kind = CONTENDER_SHARED;
     take_who(contender_who(data, len, who), contender);

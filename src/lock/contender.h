@@ -58,6 +58,9 @@ struct contender_terms {
 /* The text for a znode in this state, to be freed. */
 char *contender_encode(enum contender_state state, const struct contender_terms *terms);
 
+/* Returns true if these bytes begin with text. */
+bool contender_begins(const char *data, size_t len, const char *text);
+
 /*
  * Returns true if these bytes, of anybody's making, say that their znode holds the lock
  * exclusively. A waiter may then rely on it that nobody stands before that znode.
