@@ -23,6 +23,7 @@ struct lockset *lockset_new(struct session *session, const struct lockset_item *
     struct lockset *set = xcalloc(1, sizeof(*set));
 
     set->session = session;
+    set->state = LOCKSET_TAKING;
     set->items = items;
     set->count = count;
     set->locks = xcalloc(count, sizeof(struct lock *));
@@ -107,14 +108,13 @@ static void start_over(struct lockset *set, const struct lock *gone)
     /* A lock that waits reports the end of the session itself. */
     if (lock_phase(set->locks[set->current]) != LOCK_OUT && lock_failure(gone, &why))
         log_warning("lost %s before all locks were held: %s; starting over", lock_path(gone), why);
-    set->starting_over = true;
-    set->refreshing = false;
+    set->state = LOCKSET_STARTING_OVER;
     leave_all(set);
 }
 
 static void begin_again(struct lockset *set)
 {
-    set->starting_over = false;
+    set->state = LOCKSET_TAKING;
     for (size_t i = 0; i < set->count; i++) {
         lock_free(set->locks[i]);
         set->locks[i] = NULL;
@@ -125,14 +125,14 @@ static void begin_again(struct lockset *set)
 
 static void advance(struct lockset *set)
 {
-    if (set->leaving || set->complete)
+    if (set->state == LOCKSET_LEAVING || set->state == LOCKSET_COMPLETE)
         return;
 
-    const struct lock *gone = set->starting_over ? NULL : find_gone(set);
+    const struct lock *gone = set->state == LOCKSET_STARTING_OVER ? NULL : find_gone(set);
 
     if (gone)
         start_over(set, gone);
-    if (set->starting_over) {
+    if (set->state == LOCKSET_STARTING_OVER) {
         if (are_all_over(set))
             begin_again(set);
         return;
@@ -150,10 +150,9 @@ static void advance(struct lockset *set)
     if (lock_phase(set->locks[set->current]) != LOCK_HELD)
         return;
     if (is_fresh(set)) {
-        set->refreshing = false;
-        set->complete = true;
-    } else if (!set->refreshing) {
-        set->refreshing = true;
+        set->state = LOCKSET_COMPLETE;
+    } else if (set->state == LOCKSET_TAKING) {
+        set->state = LOCKSET_REFRESHING;
         set->refreshed_at = clock_now();
         lockset_prove(set);
     }
@@ -164,19 +163,19 @@ void lockset_handle(struct lockset *set, const struct session_event *event)
     for (size_t i = 0; i < set->count; i++)
         if (set->locks[i])
             lock_handle(set->locks[i], event);
-    if (event->type == SESSION_CONNECTED)
-        set->refreshing = false; /* it was not answered */
+    if (event->type == SESSION_CONNECTED && set->state == LOCKSET_REFRESHING)
+        set->state = LOCKSET_TAKING; /* the proofs were not answered */
     advance(set);
 }
 
 /* Asks for proofs again that were answered too late to be fresh. */
 static int64_t refresh_tick(struct lockset *set)
 {
-    if (set->refreshing && clock_now() >= set->refreshed_at + REFRESH_AGAIN) {
-        set->refreshing = false;
+    if (set->state == LOCKSET_REFRESHING && clock_now() >= set->refreshed_at + REFRESH_AGAIN) {
+        set->state = LOCKSET_TAKING;
         advance(set);
     }
-    return set->refreshing ? set->refreshed_at + REFRESH_AGAIN : CLOCK_NEVER;
+    return set->state == LOCKSET_REFRESHING ? set->refreshed_at + REFRESH_AGAIN : CLOCK_NEVER;
 }
 
 int64_t lockset_tick(struct lockset *set)
@@ -219,7 +218,7 @@ void lockset_leave(struct lockset *set)
 
     if (lockset_failure(set, &why))
         unmake(set);
-    set->leaving = true;
+    set->state = LOCKSET_LEAVING;
     leave_all(set);
 }
 
@@ -227,9 +226,9 @@ void lockset_leave(struct lockset *set)
 
 enum lock_phase lockset_phase(const struct lockset *set)
 {
-    if (set->leaving)
+    if (set->state == LOCKSET_LEAVING)
         return are_all_over(set) ? LOCK_LEFT : LOCK_LEAVING;
-    if (set->starting_over)
+    if (set->state == LOCKSET_STARTING_OVER)
         return LOCK_JOINING;
     for (size_t i = 0; i < set->count; i++)
         if (is_kept(set, i) && lock_phase(set->locks[i]) == LOCK_LOST)
@@ -238,7 +237,7 @@ enum lock_phase lockset_phase(const struct lockset *set)
     enum lock_phase phase = lock_phase(set->locks[set->current]);
 
     /* The current lock is held, but others are not yet, or some proof is too old. */
-    return phase == LOCK_HELD && !set->complete ? LOCK_SETTLING : phase;
+    return phase == LOCK_HELD && set->state != LOCKSET_COMPLETE ? LOCK_SETTLING : phase;
 }
 
 enum exitcode lockset_failure(const struct lockset *set, const char **message)

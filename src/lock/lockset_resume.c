@@ -48,7 +48,7 @@ struct lockset *lockset_resume(struct session *session, const char *text)
     set->session = session;
     set->count = count_lines(text);
     set->locks = xcalloc(set->count, sizeof(struct lock *));
-    set->leaving = true;
+    set->state = LOCKSET_LEAVING;
     for (size_t i = 0; i < set->count; i++) {
         const char *path = strsep(&rest, "\t");
         const char *guid = strsep(&rest, "\t");

@@ -7,17 +7,31 @@
 
 #include "lock/lockset.h"
 
+/*
+ *   TAKING         -> REFRESHING     all are held, but some by a proof that is too old  [advance]
+ *                  -> COMPLETE       all are held by fresh proofs  [advance]
+ *                  -> STARTING_OVER  a lock that is needed is gone: gives all back  [start_over]
+ *   REFRESHING     -> TAKING         the answers to the new proofs were too late, or lost
+ *                  -> COMPLETE, STARTING_OVER  as from TAKING
+ *   STARTING_OVER  -> TAKING         nothing is left: takes the first lock  [begin_again]
+ *   any            -> LEAVING        [lockset_leave]
+ */
+enum lockset_state {
+    LOCKSET_TAKING,
+    LOCKSET_REFRESHING,
+    LOCKSET_STARTING_OVER,
+    LOCKSET_COMPLETE, /* a loss is final from now on */
+    LOCKSET_LEAVING,
+};
+
 struct lockset {
     struct session *session;
     const struct lockset_item *items; /* NULL: resumed */
     size_t count;
     struct lock **locks; /* up to current; NULL: not begun */
     size_t current;
-    bool leaving;
-    bool starting_over; /* all are being given back, to be taken again */
-    bool refreshing;    /* proofs of locks that were taken long ago are under way */
-    int64_t refreshed_at;
-    bool complete; /* all were held at the same time: from now on a loss is final */
+    enum lockset_state state;
+    int64_t refreshed_at; /* when the new proofs were asked for */
 };
 
 /* Returns true if this lock has no place in a queue any more, or one that it has lost. */
