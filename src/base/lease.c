@@ -29,6 +29,12 @@ struct lease lease_plan(int64_t length, int64_t grace)
     };
 }
 
+struct lease_hold lease_together(struct lease_hold one, struct lease_hold other)
+{
+    return (struct lease_hold){.length = clock_earlier(one.length, other.length),
+                               .proven_at = clock_earlier(one.proven_at, other.proven_at)};
+}
+
 int64_t lease_end(int64_t length, int64_t proven_at)
 {
     return proven_at + length;

@@ -22,6 +22,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
+
 /* The lease of a new lock unless --lease asks for another one, ns. */
 #define LEASE_DEFAULT INT64_C(15000000000)
 
@@ -49,6 +51,18 @@ struct lease {
 
 /* length, grace: ns. */
 struct lease lease_plan(int64_t length, int64_t grace);
+
+/* What holds a lock: its lease, and when the last proof that was acknowledged was sent. */
+struct lease_hold {
+    int64_t length;
+    int64_t proven_at;
+};
+
+/* No lock; lease_together() with another one is that one. */
+#define LEASE_HOLD_NONE ((struct lease_hold){.length = CLOCK_NEVER, .proven_at = CLOCK_NEVER})
+
+/* What holds two locks as one: the smaller of the leases, from the older of the proofs. */
+struct lease_hold lease_together(struct lease_hold one, struct lease_hold other);
 
 /* Return when a lease of this length ends, from when its last proof was sent; and the reverse. */
 int64_t lease_end(int64_t length, int64_t proven_at);

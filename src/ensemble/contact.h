@@ -23,7 +23,7 @@ char *contact_not_started(int error);
 /* session_refused(); to be freed. */
 char *contact_refused(const struct servers *servers);
 
-/* None has so far, and it goes on; to be freed. */
+/* No server has answered so far, and the caller goes on trying; to be freed. */
 char *contact_silence(struct session *session, const struct servers *servers, int64_t patience);
 
 /*

@@ -108,7 +108,7 @@ bool failover_leave(const struct failover *failover, zhandle_t *handle)
     return false;
 }
 
-/* Of ours there are none that lead to a network. */
+/* Finds the library's sockets: the program has none of its own that lead to a network. */
 static bool leads_to_a_network(int fd)
 {
     struct sockaddr_storage own = {0};

@@ -25,7 +25,7 @@ static void finish(struct item *item, int rc, const struct Stat *stat)
     item_push(item);
 }
 
-/* What only says that it is a server may send a path that is none. */
+/* A peer that is no ZooKeeper server may send a path that is none. */
 static void on_create(int rc, const char *path, const struct Stat *stat, const void *context)
 {
     struct item *item = (struct item *)context;
@@ -51,7 +51,7 @@ static void on_data(int rc, const char *data, int len, const struct Stat *stat, 
     finish(item, rc, stat);
 }
 
-/* A count that the answer does not bear out leaves names out. */
+/* Returns false if the answer has fewer names than its count says. */
 static bool is_whole(const struct String_vector *names)
 {
     if (names->count < 0 || (names->count > 0 && !names->data))
@@ -106,8 +106,7 @@ static void on_void(int rc, const void *context)
     finish(item, rc, NULL);
 }
 
-/* Watchers of znodes are told of the session's events too; those are on_session()'s in session.c.
- */
+/* Leaves the session's events, of which each watcher hears too, to on_session() in session.c. */
 static void on_watch(zhandle_t *handle, int type, int state, const char *path, void *context)
 {
     (void)handle;
@@ -188,13 +187,6 @@ int64_t request_accompany(struct session *session)
     return now + COMPANION_AFTER;
 }
 
-/* rc is what the library said to the request; what it did not take is answered here. */
-static void request_sent(struct item *item, int rc)
-{
-    if (rc != ZOK) /* without a handle another attempt to connect is to come */
-        finish(item, item->session->handle ? rc : ZCONNECTIONLOSS, NULL);
-}
-
 /*
  * zoo_amulti() of an expired session frees what it has not initialised, and under a chroot what it
  * has freed before; so it is only called with contact.  It takes a loss of contact, another
@@ -245,5 +237,10 @@ static int send_ask(struct item *item, const struct ask *ask)
 
 void request_hand_over(struct item *item, const struct ask *ask)
 {
-    request_sent(item, send_ask(item, ask));
+    int rc = send_ask(item, ask);
+
+    /* The library does not answer what it did not take.  Without a handle the session is about to
+     * try again to connect. */
+    if (rc != ZOK)
+        finish(item, item->session->handle ? rc : ZCONNECTIONLOSS, NULL);
 }

@@ -26,8 +26,9 @@ struct servers;
 struct servers *servers_parse(const char *text, char **fault);
 
 /*
- * Whether two connect strings that can be read mean the same: the same chroot, and a host and port
- * in common, since a server belongs to one ensemble.  Names are compared, and not looked up.
+ * Returns true if two connect strings that can be read mean the same: the same chroot, and a host
+ * and port in common, since a server belongs to one ensemble.  Names are compared, and not looked
+ * up.
  */
 bool servers_alike(const char *text, const char *other);
 
@@ -60,9 +61,9 @@ void servers_import_addresses(struct servers *servers, const char *line);
 const char *servers_chroot(const struct servers *servers);
 
 /*
- * Whether a path below the own chroot is the same znode as another's path, its chroot included,
- * where that one's servers have these addresses (a line of servers_export_addresses()): one address
- * in common makes it the same ensemble.
+ * Returns true if a path below the own chroot is the same znode as another's path, its chroot
+ * included, where that one's servers have these addresses (a line of servers_export_addresses()):
+ * one address in common makes it the same ensemble.
  */
 bool servers_same_place(const struct servers *servers, const char *path, const char *addresses,
                         const char *other_path);

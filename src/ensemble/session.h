@@ -83,7 +83,7 @@ struct session_identity {
 /* The session's identity, once there was contact. */
 struct session_identity session_identity(const struct session *session);
 
-/* The same for a session whose process has died; it expires as any other does, if it has not. */
+/* Opens the session of a process that has died, which may have expired, or will as any other. */
 struct session *session_resume(const struct servers *servers, int timeout_ms,
                                const struct session_identity *identity);
 
@@ -135,7 +135,7 @@ bool session_overloaded(const struct session *session);
 /* Tells sessions that follow one another apart: requests of an earlier one are never answered. */
 unsigned int session_generation(const struct session *session);
 
-/* Whether there is contact now, as far as is known; since when there is not, otherwise. */
+/* Returns true if there is contact, as far as is known; and if not, since when there is none. */
 bool session_connected(const struct session *session);
 int64_t session_disconnected_since(const struct session *session);
 
@@ -145,19 +145,19 @@ int session_timeout_ms(const struct session *session);
 /* The session's id; 0 until there was contact. */
 int64_t session_id(const struct session *session);
 
-/* Whether there is a session, be it that the event of it is still under way. */
+/* Returns true if a session exists, even if its event has not been handed out yet. */
 bool session_alive(const struct session *session);
 
 /*
- * If there is no session, sees to it that what is queued does not go out any more, though one may
- * be made at any moment.  Says whether there is one that can be used.
+ * Unless a session exists, keeps queued requests from going out any more, although the library may
+ * make a session at any moment.  Returns true if a session exists that can be used.
  */
 bool session_withhold(struct session *session);
 
 /* Why session_open() failed, by its errno. */
 const char *session_start_fault(int error);
 
-/* What last went wrong with a server, in words ("Connection refused"), or NULL.  Any time. */
+/* Returns what last went wrong with a server ("Connection refused"), or NULL.  At any time. */
 const char *session_trouble(struct session *session, char *buf, size_t size);
 
 /* Returns true if that was no fault of a server: this process is out of descriptors or threads. */
@@ -169,7 +169,7 @@ void session_get(struct session *session, int tag, const char *path, enum sessio
 void session_get_children(struct session *session, int tag, const char *path,
                           enum session_watch watch);
 void session_exists(struct session *session, int tag, const char *path);
-/* The same with a watch, for one that is not there too: it fires when the znode is made. */
+/* Asks the same and sets a watch, which fires when the znode is made, changed or deleted. */
 void session_await(struct session *session, int tag, const char *path);
 
 /* Only if the znode's version is this one; -1: whatever it is. */
@@ -179,7 +179,7 @@ void session_set(struct session *session, int tag, const char *path, const char 
 void session_delete(struct session *session, int tag, const char *path);
 void session_sync(struct session *session, int tag, const char *path);
 
-/* Not before there is contact: it is answered with a loss of contact then. */
+/* Answered with a loss of contact while there is none. */
 void session_multi(struct session *session, int tag, const zoo_op_t *ops, int count);
 
 /*

@@ -1,12 +1,9 @@
 #include "base/clock.h"
 #include "ensemble/session_state.h"
 
-/* After it has refused a request, a server counts as overloaded for so long. */
-#define RECOVERED_AFTER (5 * CLOCK_S)
-
 bool session_overloaded(const struct session *session)
 {
-    return session->overloaded_at && clock_now() < session->overloaded_at + RECOVERED_AFTER;
+    return session->overloaded_at && clock_now() < session->overloaded_at + SESSION_RECOVERED_AFTER;
 }
 
 /*

@@ -9,11 +9,10 @@
 
 /*
  * An overloaded server is spared for so long, and each time for twice as long as before until it
- * has served for a while.  The longest is short beside the shortest lease.
+ * has served for SESSION_RECOVERED_AFTER.  The longest is short beside the shortest lease.
  */
 #define FIRST_PAUSE (100 * CLOCK_MS)
 #define LONGEST_PAUSE (200 * CLOCK_MS)
-#define RECOVERED_AFTER (5 * CLOCK_S)
 
 void session_spare(struct session *session)
 {
@@ -21,7 +20,7 @@ void session_spare(struct session *session)
 
     if (session->resume_at)
         return;
-    session->pause = now < session->spared_until + RECOVERED_AFTER
+    session->pause = now < session->spared_until + SESSION_RECOVERED_AFTER
                          ? clock_earlier(2 * session->pause, LONGEST_PAUSE)
                          : FIRST_PAUSE;
     session->resume_at = session->spared_until = now + session->pause;
@@ -96,7 +95,7 @@ static bool turns_again(struct session *session)
     return false;
 }
 
-/* Returns whether the owner is to hear of it. */
+/* Takes in a reply; returns whether the owner is to hear of it. */
 static bool note_reply(struct session *session, struct item *item)
 {
     bool of_user;
@@ -118,7 +117,7 @@ static bool note_reply(struct session *session, struct item *item)
     return false;
 }
 
-/* The same. */
+/* Takes in an event; returns whether the owner is to hear of it. */
 static bool note(struct session *session, struct item *item)
 {
     switch (item->event.type) {

@@ -21,34 +21,24 @@ static char *copy_bytes(const char *bytes, int len)
     return bytes && len > 0 ? xstrndup(bytes, (size_t)len) : xstrdup("");
 }
 
+/* Operations of all kinds begin with their path, and creates as sets go on with their data. */
+static bool has_data(const zoo_op_t *op)
+{
+    return op->type == ZOO_CREATE_OP || op->type == ZOO_SETDATA_OP;
+}
+
 static void copy_op(zoo_op_t *op)
 {
-    if (op->type == ZOO_CREATE_OP) {
-        op->create_op.path = xstrdup(op->create_op.path);
-        op->create_op.data = copy_bytes(op->create_op.data, op->create_op.datalen);
-    } else if (op->type == ZOO_SETDATA_OP) {
-        op->set_op.path = xstrdup(op->set_op.path);
+    op->check_op.path = xstrdup(op->check_op.path);
+    if (has_data(op))
         op->set_op.data = copy_bytes(op->set_op.data, op->set_op.datalen);
-    } else if (op->type == ZOO_DELETE_OP) {
-        op->delete_op.path = xstrdup(op->delete_op.path);
-    } else {
-        op->check_op.path = xstrdup(op->check_op.path);
-    }
 }
 
 static void free_op(const zoo_op_t *op)
 {
-    if (op->type == ZOO_CREATE_OP) {
-        free((char *)op->create_op.path);
-        free((char *)op->create_op.data);
-    } else if (op->type == ZOO_SETDATA_OP) {
-        free((char *)op->set_op.path);
+    free((char *)op->check_op.path);
+    if (has_data(op))
         free((char *)op->set_op.data);
-    } else if (op->type == ZOO_DELETE_OP) {
-        free((char *)op->delete_op.path);
-    } else {
-        free((char *)op->check_op.path);
-    }
 }
 
 struct ask *ask_copy(const struct ask *ask)

@@ -8,8 +8,12 @@
 
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "ensemble/failover.h"
 #include "ensemble/session.h"
+
+/* A server that has refused a request for lack of capacity counts as overloaded for so long. */
+#define SESSION_RECOVERED_AFTER (5 * CLOCK_S)
 
 /* What a request asks for. */
 struct ask {
@@ -84,10 +88,10 @@ struct session {
     struct failover failover;
 };
 
-/* What was learnt of a loss of contact, maybe before the event of it. */
+/* Notes a loss of contact, perhaps before the event of it. */
 void session_note_disconnected(struct session *session);
 
-/* All that ask points to as well; NULL is allowed where it is freed. */
+/* Copy and free an ask with all that it points to; NULL may be freed. */
 struct ask *ask_copy(const struct ask *ask);
 void ask_free(struct ask *ask);
 
@@ -109,7 +113,7 @@ void item_wake(struct session *session);
 
 /* ---- request.c ---- */
 
-/* A request, the newest of those under way. */
+/* Makes a request, the newest of those under way. */
 struct item *request_new(struct session *session, int tag);
 
 /* Gives it to the library. */
@@ -127,8 +131,8 @@ bool request_done(struct session *session, struct item *item);
 int64_t request_accompany(struct session *session);
 
 /*
- * For when the library's threads have ended: forgets all requests under way, or answers them with
- * ZSESSIONEXPIRED.
+ * Forget all requests under way, or answer them with ZSESSIONEXPIRED.  Only when the library's
+ * threads have ended.
  */
 void request_drop_all(struct session *session);
 void request_fail_all(struct session *session);
@@ -138,8 +142,7 @@ void request_fail_all(struct session *session);
 /* Hands over the next request that waits, unless the server is being spared or has one. */
 void ask_next(struct session *session);
 
-/* A request was refused: returns whether it waits again.  If not, its owner has to make it again.
- */
+/* Has a refused request wait; returns false if its owner has to make it again instead. */
 bool ask_again(struct item *item);
 
 /* ---- session_event.c ---- */

@@ -9,7 +9,7 @@
 
 static const char read_only[] = "the server is read-only";
 
-/* A server that refuses a client says no more than this. */
+/* A server that refuses a client just closes the connection. */
 static const char closed[] = "the server closed the connection, as one does that has no majority, "
                              "is read-only or full (maxClientCnxns), or expects TLS";
 

@@ -16,7 +16,7 @@
  */
 const char *znode_path_fault(const char *path);
 
-/* The same for the characters of a part of a path alone. */
+/* Tells the same of the characters of a part of a path. */
 const char *znode_character_fault(const char *text);
 
 /* The path of the znode that the one at this path stands in, to be freed. */

@@ -1,7 +1,7 @@
 /*
- * What was read of the znodes above the lock's, and of those that may be permits of kazoo's.
+ * The answers about the znodes above the lock's, and about those that may be permits of kazoo's.
  */
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
 #include <stdlib.h>
 
@@ -38,7 +38,7 @@ static void note_list(struct lock *lock, const struct session_event *event)
         above_ask_kazoo(lock, event, lock->above_path, TAG_ABOVE_KAZOO);
 }
 
-/* How many may hold it at once is what kazoo writes into an idle Semaphore. */
+/* kazoo writes into an idle Semaphore how many may hold it at once. */
 static bool is_number(const char *data, size_t len)
 {
     size_t digits = 0;

@@ -1,5 +1,5 @@
 /*
- * Whether a znode is one that a lock, or a permit of a semaphore, can be taken at.
+ * Decides whether a lock, or a permit of a semaphore, can be taken at a znode.
  *
  * A lock and a semaphore exclude each other on one path.  A lock sees the znode of the permits
  * among the children of its own.  A semaphore looks at the znode above its two: at those who stand
@@ -7,7 +7,7 @@
  * holder that vanished is in no list.  Each looks behind a write of its own that the other one
  * looks for, so that of two that come at the same time one sees the other.
  */
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
 static void leave_because_kazoo(struct lock *lock, const char *path)
 {
@@ -30,7 +30,7 @@ static void leave_because_permits(struct lock *lock)
                       lock->above_path, lock->record.permits, lock->terms.permits);
 }
 
-/* Those who take permits there would wait for the command of whoever holds this. */
+/* Leaves if the znode is a part of a semaphore: takers of permits would wait for its holder. */
 static bool is_free_of_semaphore(struct lock *lock, bool is_part, const char *path,
                                  const char *semaphore)
 {

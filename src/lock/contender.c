@@ -94,11 +94,14 @@ char *contender_encode(enum contender_state state, const struct contender_terms 
         permits, terms->lease_ms, settling, terms->no_delay ? " delay=0" : "");
 }
 
+bool contender_begins(const char *data, size_t len, const char *text)
+{
+    return len >= strlen(text) && memcmp(data, text, strlen(text)) == 0;
+}
+
 bool contender_holds_exclusively(const char *data, size_t len)
 {
-    static const char held[] = "zkflock/1 held exclusive\n";
-
-    return len >= sizeof(held) - 1 && memcmp(data, held, sizeof(held) - 1) == 0;
+    return contender_begins(data, len, "zkflock/1 held exclusive\n");
 }
 
 /* ---- what others wrote ---- */
@@ -122,23 +125,13 @@ static const char *find_line(const char *data, size_t len, int number, size_t *l
     return data;
 }
 
-static bool is_ours(const char *data, size_t len)
-{
-    return len >= sizeof(version) - 1 && memcmp(data, version, sizeof(version) - 1) == 0;
-}
-
-static bool begins(const char *data, size_t len, const char *text)
-{
-    return len >= strlen(text) && memcmp(data, text, strlen(text)) == 0;
-}
-
 const char *contender_who(const char *data, size_t len, char who[CONTENDER_WHO_SIZE])
 {
     const char *line;
     size_t line_len;
 
     who[0] = '\0';
-    if (!is_ours(data, len))
+    if (!contender_begins(data, len, version))
         return who;
     line = find_line(data, len, 1, &line_len);
     if (line)
@@ -146,7 +139,7 @@ const char *contender_who(const char *data, size_t len, char who[CONTENDER_WHO_S
     return who;
 }
 
-/* A number of up to 18 digits at the beginning of the text; returns what stands behind. */
+/* Reads a number of up to 18 digits at the beginning of text; returns what stands behind. */
 static const char *take_number(const char *text, int64_t *number)
 {
     int64_t value = 0;
@@ -234,7 +227,7 @@ static void take_pairs(const char *line, size_t len, struct contender *contender
     }
 }
 
-/* An address and nothing else. */
+/* Takes data that is an address and nothing else. */
 static void take_address(const char *data, size_t len, struct contender *contender)
 {
     char text[sizeof(contender->address)];
@@ -253,14 +246,14 @@ void contender_decode(const char *data, size_t len, struct contender *contender)
     const char *line;
     size_t line_len;
 
-    *contender = (struct contender){.known = is_ours(data, len)};
+    *contender = (struct contender){.known = contender_begins(data, len, version)};
     if (!contender->known) {
         take_address(data, len, contender);
         return;
     }
     line = find_line(data, len, 0, &line_len) + sizeof(version) - 1;
     line_len -= sizeof(version) - 1;
-    contender->held = begins(line, line_len, "held ");
+    contender->held = contender_begins(line, line_len, "held ");
     if (memmem(line, line_len, " shared", 7))
         contender->terms.kind = CONTENDER_SHARED;
     take_who(contender_who(data, len, who), contender);
@@ -269,7 +262,7 @@ void contender_decode(const char *data, size_t len, struct contender *contender)
         take_pairs(line, line_len, contender);
 }
 
-/* Who had to wait wrote when it got the lock; who had not never writes again. */
+/* A holder that had to wait wrote when it got the lock; one that had not never writes again. */
 int64_t contender_held_since(const struct contender *contender, int64_t ctime, int64_t mtime)
 {
     if (contender->held_ms >= ctime && contender->held_ms <= mtime)

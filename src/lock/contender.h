@@ -58,15 +58,18 @@ struct contender_terms {
 /* The text for a znode in this state, to be freed. */
 char *contender_encode(enum contender_state state, const struct contender_terms *terms);
 
+/* Returns true if these bytes begin with text. */
+bool contender_begins(const char *data, size_t len, const char *text);
+
 /*
- * Whether these bytes, of anybody's making, say that their znode holds the lock exclusively.
- * A waiter may then rely on it that nobody stands before that znode.
+ * Returns true if these bytes, of anybody's making, say that their znode holds the lock
+ * exclusively. A waiter may then rely on it that nobody stands before that znode.
  */
 bool contender_holds_exclusively(const char *data, size_t len);
 
 /*
- * Who wrote these bytes, of anybody's making; empty where they do not tell.  Nothing that could
- * change a terminal or a log gets through.  Returns who.
+ * Finds out who wrote these bytes, of anybody's making; empty where they do not tell.  Nothing that
+ * could change a terminal or a log gets through.  Returns who.
  */
 const char *contender_who(const char *data, size_t len, char who[CONTENDER_WHO_SIZE]);
 

@@ -1,4 +1,4 @@
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
 #include <inttypes.h>
 
@@ -7,8 +7,8 @@
 #include "base/log.h"
 
 /*
- * A proof that was long under way leaves too little of the lease for a command to start with; the
- * process may have been stopped meanwhile.
+ * Holds the lock, unless the last proof is too old for a command to start by: then it proves once
+ * more.  The proof may have been long under way, or the process been stopped meanwhile.
  */
 static void hold(struct lock *lock)
 {
@@ -30,12 +30,14 @@ static enum recipe_kind kind_of(const struct lock *lock)
 static enum recipe_record record_of(const struct lock *lock)
 {
     if (lock->record_state == RECORD_NEEDLESS)
-        return RECIPE_UNCOUNTED;
+        return RECIPE_NEEDLESS;
     if (lock->counting == COUNTING_WRONG)
         return RECIPE_WRONG;
     if (lock->record_state == RECORD_OURS)
         return lock_counts(lock) ? RECIPE_COUNTED : RECIPE_UNCOUNTED;
-    return lock->counting == COUNTING_FORBIDDEN ? RECIPE_FORBIDDEN : RECIPE_NO_RECORD;
+    if (lock->counting == COUNTING_FORBIDDEN)
+        return RECIPE_FORBIDDEN;
+    return lock->counting == COUNTING_PERMITTED ? RECIPE_WRITABLE : RECIPE_NO_RECORD;
 }
 
 static struct recipe_decision decide(const struct lock *lock)
@@ -44,6 +46,7 @@ static struct recipe_decision decide(const struct lock *lock)
         .kind = kind_of(lock),
         .record = record_of(lock),
         .base = lock->record.base,
+        .longer_lease = lock->terms.lease > LEASE_DEFAULT,
         .careful = lock->terms.delay != 0,
         .settled = lock->settled,
         .census = lock->census,
@@ -59,15 +62,15 @@ static struct recipe_decision decide(const struct lock *lock)
 
 /* ---- what follows ---- */
 
-/* How long those who vanished may still run a command. */
+/* Returns for how long those who vanished may still run a command, ns. */
 static int64_t settling_delay(const struct lock *lock)
 {
     int64_t delay = lock_lease(lock);
 
-    /* Whoever held the lock above without a record did so by the default. */
+    /* The lock above has no record: its holders had the default lease. */
     if (lock->above.vanished > 0 && delay < LEASE_DEFAULT)
         delay = LEASE_DEFAULT;
-    /* More if that was asked for, and never less. */
+    /* --lock-delay may make it longer, never shorter. */
     return lock->terms.delay > delay ? lock->terms.delay : delay;
 }
 
@@ -108,12 +111,6 @@ void count_distrust(struct lock *lock)
     lock->counting = COUNTING_WRONG;
 }
 
-/* Whether the lease that was asked for is one that the others cannot know of. */
-static bool wants_longer_lease(const struct lock *lock)
-{
-    return lock->record_state == RECORD_NONE && lock->terms.lease > LEASE_DEFAULT;
-}
-
 static void leave_because_lease(struct lock *lock)
 {
     char own[CLOCK_FORMAT_SIZE];
@@ -133,13 +130,14 @@ void count_consider(struct lock *lock)
 
     switch (decision.verdict) {
     case RECIPE_HOLD:
+    case RECIPE_HOLD_BLIND:
         hold(lock);
         break;
     case RECIPE_SETTLE:
-        if (wants_longer_lease(lock) && lock->counting == COUNTING_UNTRIED)
-            step_ask_write(lock); /* rather than refuse after the wait */
-        else
-            settle(lock);
+        settle(lock);
+        break;
+    case RECIPE_ASK_WRITE:
+        step_ask_write(lock);
         break;
     case RECIPE_SQUARE:
         step_square(lock, decision.count);
@@ -151,11 +149,8 @@ void count_consider(struct lock *lock)
     case RECIPE_ADOPT:
         step_adopt(lock, decision.count);
         break;
-    case RECIPE_HOLD_BLIND:
-        if (wants_longer_lease(lock))
-            leave_because_lease(lock);
-        else
-            hold(lock);
+    case RECIPE_REFUSE_LEASE:
+        leave_because_lease(lock);
         break;
     case RECIPE_DISTRUST:
         count_distrust(lock);
@@ -167,8 +162,8 @@ void count_consider(struct lock *lock)
 /* ---- what was written ---- */
 
 /*
- * The transaction wrote to the own znode, so it is a proof; but not by a name without the GUID,
- * which may be that of another's znode.
+ * Goes on behind a transaction that wrote to the own znode and so proved life.  A znode whose name
+ * has no GUID may be another's by now: PROVE finds out.
  */
 static void written(struct lock *lock, bool enough)
 {
@@ -178,7 +173,7 @@ static void written(struct lock *lock, bool enough)
         step_prove(lock);
 }
 
-/* Of a lock that changed meanwhile everything is read again. */
+/* Goes on behind a refused transaction.  If the lock has changed, PROVE reads it again. */
 static void not_written(struct lock *lock, int rc)
 {
     if (rc == ZNOAUTH)
@@ -206,7 +201,7 @@ void count_squared(struct lock *lock)
     written(lock, all);
 }
 
-/* Nothing depends on it but how long the next one waits. */
+/* Goes on even if it failed: then the next contender waits once more than it needs to. */
 void count_squared_above(struct lock *lock)
 {
     int rc = lock->rc[TAG_MULTI];

@@ -1,4 +1,4 @@
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
 #include <string.h>
 
@@ -7,17 +7,23 @@
 #include "base/xalloc.h"
 #include "lock/contender.h"
 
+void flight_forget(struct lock *lock)
+{
+    for (size_t tag = 0; tag < TAG_LIMIT; tag++)
+        lock->rc[tag] = LOCK_NOT_ASKED;
+    lock->unknown = lock->other_session = lock->ancestor_failed = false;
+}
+
 void flight_take_off(struct lock *lock, enum step step, unsigned int requests)
 {
+    flight_forget(lock);
     lock->step = step;
     lock->pending = requests;
-    lock->unknown = lock->other_session = lock->retry = false;
-    lock->ancestor_rc = ZOK;
-    memset(lock->rc, 0, sizeof(lock->rc));
+    lock->retry = false;
     lock->sent = clock_now();
 }
 
-/* Once for a lock: somebody may wonder what they do there, or misspelt a prefix. */
+/* Says so once: somebody may wonder what they do there, or has misspelt a prefix. */
 static void tell_of_strangers(struct lock *lock, const struct session_event *event)
 {
     const char *first = NULL;
@@ -39,7 +45,7 @@ static void tell_of_strangers(struct lock *lock, const struct session_event *eve
              strangers, first, strangers > 1 ? ", ..." : "");
 }
 
-/* The names in the list live only as long as the event: what is needed of them is kept. */
+/* Keeps what is needed of the names in the list, which live only as long as the event. */
 static void note_children(struct lock *lock, const struct session_event *event)
 {
     const char *own = lock->node ? strrchr(lock->node, '/') + 1 : NULL;
@@ -92,8 +98,9 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
     lock->failed_op = event->failed_op;
     switch (event->tag) {
     case TAG_ANCESTOR:
-        /* Those above the lock may exist, and be out of our rights; the last answer tells. */
+        /* Those above the lock may exist and refuse all the same; the last answer tells. */
         if (event->rc != ZOK && event->rc != ZNODEEXISTS && event->rc != ZNONODE) {
+            lock->ancestor_failed = true;
             lock->ancestor_rc = event->rc;
             lock->ancestor_depth = lock->pending - 1;
         }

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "ensemble/fault.h"
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
 /* text: the lock's from now on. */
 void held_lose(struct lock *lock, char *text)
@@ -46,7 +46,10 @@ void held_proof_answered(struct lock *lock, const struct session_event *event)
         lock->checked_at = event->sent;
 }
 
-/* Behind the proof: whose znode has that name?  What is the own now was so then. */
+/*
+ * Completes a proof by a name without the GUID: finds out, behind the proof, whose znode has that
+ * name. If it is the own one now, it was so when the proof was carried out.
+ */
 void held_proof_claimed(struct lock *lock, const struct session_event *event)
 {
     if (lock->phase != LOCK_HELD || session_rc_unknown(event->rc))

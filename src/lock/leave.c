@@ -1,4 +1,4 @@
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,14 +21,14 @@ void leave_done(struct lock *lock)
     lock->phase = LOCK_LEFT;
 }
 
-/* It may be the own znode, made by a create whose answer was lost. */
+/* Finds out whether the znode is the own one, which a create whose answer was lost has made. */
 static void claim_unfair(struct lock *lock)
 {
     xreplace(&lock->node, xasprintf("%s/%s", lock->path, RECIPE_UNFAIR_NAME));
     step_claim(lock);
 }
 
-/* Whoever has come meanwhile keeps it. */
+/* Removes the lock's znode too, unless somebody else has come meanwhile. */
 static void leave_undoing(struct lock *lock)
 {
     lock->undo = false;
@@ -41,7 +41,7 @@ void leave_begin(struct lock *lock)
     if (lock->phase == LOCK_LEFT || lock->phase == LOCK_LOST)
         return;
     lock->phase = LOCK_LEAVING;
-    if (lock->pending || lock->retry || lock->step == STEP_LEAVE)
+    if (lock->pending || lock->retry)
         return;
     if (!lock->node && lock->rc[TAG_CREATE] == ZNODEEXISTS && lock->step == STEP_JOIN)
         claim_unfair(lock);
@@ -73,7 +73,7 @@ void leave_because(struct lock *lock, enum exitcode code, const char *format, ..
     leave_begin(lock);
 }
 
-/* For an answer that no step knows what to do with. */
+/* Leaves because of an answer that no step can go on with. */
 void leave_because_rc(struct lock *lock, int rc, const char *what, const char *path)
 {
     char *sentence = fault_sentence(rc, what, path);
@@ -82,7 +82,7 @@ void leave_because_rc(struct lock *lock, int rc, const char *what, const char *p
     free(sentence);
 }
 
-/* Nothing was done, and it is held as before. */
+/* Holds the lock as before: nothing was removed. */
 static void back_to_held(struct lock *lock)
 {
     lock->remove_tries = 0;
@@ -98,7 +98,7 @@ void leave_removed(struct lock *lock)
     const struct lock_znode *other = part > 1 ? &lock->others[part - 2] : NULL;
     const char *path = other ? other->path : part == 1 ? lock->path : lock->node;
 
-    /* Of several tries, one whose answer was lost may have done it. */
+    /* An earlier try, whose answer was lost, may have removed it. */
     if (rc == ZOK || (rc == ZNONODE && part == 0 && lock->remove_tries > 1)) {
         leave_done(lock);
         return;
@@ -140,7 +140,7 @@ void leave_claimed(struct lock *lock)
         step_leave(lock);
 }
 
-/* It may have been carried out, and the name taken by another. */
+/* Reads before it tries again: LEAVE may have been carried out, and another have taken the name. */
 void leave_again(struct lock *lock)
 {
     if (lock_knows_own(lock))
@@ -149,7 +149,7 @@ void leave_again(struct lock *lock)
         step_claim(lock);
 }
 
-/* Where there is no record nobody relies on the count, but a semaphore that might be made there. */
+/* Warns if there is a record.  Else only a semaphore made there later relies on the count. */
 void leave_uncounted(struct lock *lock)
 {
     if (lock->record_state == RECORD_OURS)

@@ -8,7 +8,7 @@
  *   JOIN  -> HELD                     alone, nobody vanished: one round trip  [count_consider]
  *         -> LIST -> HELD             first, nobody vanished
  *                 -> WATCH -> idle    others are ahead; waits for the predecessor  [queue_up]
- *   idle  -> VERIFY -> WATCH | LIST  it has been there for long: a write asks  [queue_tick]
+ *   idle  -> VERIFY -> WATCH | LIST   it has been there for long: a write asks  [queue_tick]
  *   idle  -> PROVE                    it went and only it was ahead  [predecessor_gone]
  *         -> LIST -> PROVE | WATCH    it went and more may be ahead
  *   PROVE -> HELD                     nobody vanished  [count_consider]
@@ -17,6 +17,7 @@
  *         -> SQUARE -> HELD           then the vanished are counted out
  *         -> ADOPT  -> HELD           the same for a lock that has no record: one is written first
  *                   -> HELD           or may not be: then all have the default lease
+ *         -> ASK_WRITE -> SETTLING    no record, a longer lease: may it write one?  else LEAVE
  *   HELD  -> LOST                     own znode or session gone  [held_lose]
  *   any   -> LEAVE -> LEFT            counted out in one transaction  [leave_begin]
  *   HELD  -> REMOVE -> LEFT           the lock goes with it, if nobody else is there  [lock_remove]
@@ -26,7 +27,8 @@
  *
  * If contact is lost before all answers are in, the outcome of the flight is unknown.  Once there
  * is contact again, the step is taken again [retry], and JOIN goes on as FIND: the znode may
- * exist.  An expired session takes a waiter back to JOIN and a holder to LOST.
+ * exist.  When the session expires, a waiter goes to OUT, from where its set joins anew, and a
+ * holder to LOST.
  *
  * What holds:
  *   - Being first is stable: no lower sequence number can appear.
@@ -46,39 +48,42 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "ensemble/znode.h"
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
-/* For each step: what follows its answers, and what is done if they were lost. */
+/*
+ * For each step: what follows its answers, what is done if they were lost, and what it is for.  A
+ * lock that is to leave waits for the answers to a step that was to hold it, and begins to leave
+ * then.
+ */
 static const struct {
     void (*landed)(struct lock *lock);
     void (*again)(struct lock *lock);
+    enum { TO_HOLD, TO_LEAVE } aim;
 } steps[] = {
-    [STEP_MAKE_PARENTS] = {queue_parents_made, step_make_parents},
-    [STEP_JOIN] = {queue_joined, queue_join_again},
-    [STEP_FIND] = {queue_found, queue_find_again},
-    [STEP_LIST] = {queue_listed, step_list},
-    [STEP_WATCH] = {queue_watching, step_watch},
-    [STEP_BACK_OFF] = {queue_backed_off, step_list},
-    [STEP_COUNT] = {permit_counted, step_count},
-    [STEP_VERIFY] = {queue_verified, queue_watch_again},
-    [STEP_PROVE] = {queue_proven, step_prove},
-    [STEP_SQUARE] = {count_squared, step_prove},
-    [STEP_SQUARE_ABOVE] = {count_squared_above, step_prove},
-    [STEP_ADOPT] = {count_adopted, step_prove},
-    [STEP_ASK_WRITE] = {count_write_asked, step_ask_write},
-    [STEP_READ_VERSION] = {step_leave, step_read_version},
-    [STEP_SWEEP] = {leave_swept, step_sweep},
-    [STEP_CLAIM] = {leave_claimed, step_claim},
-    [STEP_END] = {NULL, leave_done},
-    [STEP_LEAVE] = {leave_answered, leave_again},
-    [STEP_REMOVE] = {leave_removed, step_remove},
+    [STEP_MAKE_PARENTS] = {queue_parents_made, step_make_parents, TO_HOLD},
+    [STEP_JOIN] = {queue_joined, queue_join_again, TO_HOLD},
+    [STEP_FIND] = {queue_found, queue_find_again, TO_HOLD},
+    [STEP_LIST] = {queue_listed, step_list, TO_HOLD},
+    [STEP_WATCH] = {queue_watching, step_watch, TO_HOLD},
+    [STEP_BACK_OFF] = {queue_backed_off, step_list, TO_HOLD},
+    [STEP_COUNT] = {permit_counted, step_count, TO_HOLD},
+    [STEP_VERIFY] = {queue_verified, queue_watch_again, TO_HOLD},
+    [STEP_PROVE] = {queue_proven, step_prove, TO_HOLD},
+    [STEP_SQUARE] = {count_squared, step_prove, TO_HOLD},
+    [STEP_SQUARE_ABOVE] = {count_squared_above, step_prove, TO_HOLD},
+    [STEP_ADOPT] = {count_adopted, step_prove, TO_HOLD},
+    [STEP_ASK_WRITE] = {count_write_asked, step_ask_write, TO_HOLD},
+    [STEP_READ_VERSION] = {step_leave, step_read_version, TO_LEAVE},
+    [STEP_SWEEP] = {leave_swept, step_sweep, TO_LEAVE},
+    [STEP_CLAIM] = {leave_claimed, step_claim, TO_LEAVE},
+    [STEP_END] = {NULL, leave_done, TO_LEAVE},
+    [STEP_LEAVE] = {leave_answered, leave_again, TO_LEAVE},
+    [STEP_REMOVE] = {leave_removed, step_remove, TO_LEAVE},
 };
 
 static void flight_landed(struct lock *lock)
 {
-    bool leaving_step = lock->step >= STEP_READ_VERSION;
-
-    if (!lock->leaving || leaving_step)
+    if (!lock->leaving || steps[lock->step].aim == TO_LEAVE)
         steps[lock->step].landed(lock);
     else
         leave_begin(lock); /* whatever the step was for no longer counts */
@@ -110,9 +115,8 @@ static void session_expired(struct lock *lock)
 
 static void watch_fired(struct lock *lock, const struct session_event *event)
 {
-    bool idle = lock->phase == LOCK_WAITING && lock->step == STEP_NONE;
+    bool idle = lock_is_idle(lock);
     bool of_children = lock->terms.permits && strcmp(event->path, lock->path) == 0;
-
     bool of_predecessor = lock->predecessor && strcmp(event->path, lock->predecessor) == 0;
 
     if (idle && of_children)
@@ -125,7 +129,7 @@ static void watch_fired(struct lock *lock, const struct session_event *event)
         held_own_changed(lock, event->watch_type);
 }
 
-/* An answer of the flight. */
+/* Takes an answer of the flight; after the last one, goes on. */
 static void answered(struct lock *lock, const struct session_event *event)
 {
     if (session_rc_unknown(event->rc)) {
@@ -146,7 +150,7 @@ static void answered(struct lock *lock, const struct session_event *event)
     }
 }
 
-/* Of no further interest if it failed: what follows finds out why. */
+/* Ignores a failure: the next step meets its cause. */
 static void settling_told(struct lock *lock, const struct session_event *event)
 {
     if (event->rc == ZOK && lock->node)
@@ -178,11 +182,9 @@ void lock_handle(struct lock *lock, const struct session_event *event)
     case SESSION_CONNECTED:
         if (lock->retry)
             retry(lock);
-        else if (lock->phase == LOCK_JOINING && lock->step == STEP_NONE)
-            step_join(lock);
         else if (lock->phase == LOCK_HELD)
             lock_prove(lock);
-        else if (lock->phase == LOCK_WAITING && lock->step == STEP_NONE)
+        else if (lock_is_idle(lock))
             queue_watch_again(lock); /* another server may lack what the last one had */
         break;
     case SESSION_DISCONNECTED:
@@ -200,6 +202,7 @@ void lock_handle(struct lock *lock, const struct session_event *event)
         take_reply(lock, event);
         break;
     }
+    lock_check(lock);
 }
 
 int lock_first_tag(int index)
@@ -214,10 +217,11 @@ static struct lock *create(struct session *session, int index, const char *path)
     lock->session = session;
     lock->path = xstrdup(path);
     lock->tag_base = lock_first_tag(index);
+    flight_forget(lock);
     return lock;
 }
 
-/* Of a semaphore; nothing at the root is a part of one. */
+/* The znode above a semaphore that is called like a part of one; NULL: it is not. */
 static char *outer_path(const char *semaphore)
 {
     const char *last = strrchr(semaphore, '/');
@@ -240,6 +244,7 @@ struct lock *lock_new(struct session *session, int index, const char *path,
         lock->outer_path = outer_path(lock->above_path);
     lock_renew_guid(lock);
     step_join(lock); /* sent with the handshake */
+    lock_check(lock);
     return lock;
 }
 
@@ -263,6 +268,7 @@ struct lock *lock_resume(struct session *session, int index, const char *path, c
     lock->leaving = true;
     lock->sweeping = *guid != '\0';
     lock->retry = true; /* once there is contact */
+    lock_check(lock);
     return lock;
 }
 
@@ -277,7 +283,7 @@ static int64_t tick_settling(struct lock *lock)
     return CLOCK_NEVER;
 }
 
-int64_t lock_tick(struct lock *lock)
+static int64_t tick_phase(struct lock *lock)
 {
     switch (lock->phase) {
     case LOCK_SETTLING:
@@ -291,12 +297,21 @@ int64_t lock_tick(struct lock *lock)
     }
 }
 
+int64_t lock_tick(struct lock *lock)
+{
+    int64_t next = tick_phase(lock);
+
+    lock_check(lock);
+    return next;
+}
+
 void lock_leave(struct lock *lock)
 {
     if (lock->leaving)
         return;
     lock->leaving = true;
     leave_begin(lock);
+    lock_check(lock);
 }
 
 void lock_remove(struct lock *lock, const struct lock_znode *others, size_t count)
@@ -306,6 +321,7 @@ void lock_remove(struct lock *lock, const struct lock_znode *others, size_t coun
     lock->leaving = true;
     lock->phase = LOCK_LEAVING;
     step_remove(lock);
+    lock_check(lock);
 }
 
 enum lock_phase lock_phase(const struct lock *lock)

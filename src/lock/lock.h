@@ -100,13 +100,13 @@ int64_t lock_tick(struct lock *lock);
  */
 void lock_prove(struct lock *lock);
 
-/* Gives the place in the queue back, or the lock.  Nothing happens on a second call. */
+/* Gives the place in the queue back, or the lock.  Does nothing on a second call. */
 void lock_leave(struct lock *lock);
 
 /*
- * For a semaphore that is refused: before lock_leave(), has the lock's znode go along if this
- * contender made it and nobody else stands there.  Only while the turn that was taken first is
- * held: those who take a permit later may vanish there, and their count would go along.
+ * Has lock_leave() delete the lock's znode too, if this contender made it and nobody else stands
+ * there: for a semaphore that is refused.  Only while the turn that was taken first is held: those
+ * who take a permit later may vanish there, and their count would go with the znode.
  */
 void lock_unmake(struct lock *lock);
 
@@ -131,8 +131,8 @@ void lock_remove(struct lock *lock, const struct lock_znode *others, size_t coun
 enum lock_phase lock_phase(const struct lock *lock);
 
 /*
- * Why the lock left on its own account: the exit status and *message, a sentence that stays the
- * lock's.  0 if it did not.
+ * Returns the exit status for which the lock left on its own account, and *message, a sentence that
+ * stays the lock's; 0 if it did not.
  */
 enum exitcode lock_failure(const struct lock *lock, const char **message);
 
@@ -143,8 +143,8 @@ size_t lock_ahead(const struct lock *lock);
 int64_t lock_settled_at(const struct lock *lock);
 
 /*
- * What the ensemble's clock shows now, ms since the epoch, by the time of the own znode; 0: not
- * known.
+ * Returns the ensemble's time, ms since the epoch, as the own znode's time and the own clock tell
+ * it; 0: not known.
  */
 int64_t lock_ensemble_time(const struct lock *lock);
 
@@ -152,8 +152,8 @@ int64_t lock_ensemble_time(const struct lock *lock);
 int64_t lock_proven_at(const struct lock *lock);
 
 /*
- * Who has asked for it to be given up, by the data of its znode, as contender_who() has it; NULL:
- * nobody has.  Looked for while it is held, and known when it gets there.
+ * Returns who has asked, in the own znode's data, for the lock to be given up, as contender_who()
+ * has it; NULL: nobody has.  Looked for while the lock is held, and known when it gets held.
  */
 const char *lock_revoked(const struct lock *lock);
 

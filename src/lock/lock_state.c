@@ -14,7 +14,7 @@
 /* Commands that end sooner need not pay for the watch. */
 #define WATCH_OWN_AFTER (100 * CLOCK_MS)
 
-/* A new identity; getrandom(2), because the client library seeds the C library's generators. */
+/* Uses getrandom(2), because the client library seeds the C library's generators. */
 void lock_renew_guid(struct lock *lock)
 {
     unsigned char bytes[LOCK_GUID_BYTES];
@@ -72,7 +72,6 @@ void lock_enter_held(struct lock *lock)
     lock->phase = LOCK_HELD;
 }
 
-/* The next holder will wait as this one did. */
 void lock_count_no_more(struct lock *lock)
 {
     lock->counting = COUNTING_FORBIDDEN;

@@ -1,18 +1,34 @@
 /*
- * The inside of struct lock, shared by the files that make up the protocol and by nobody else:
+ * The state of a contender, for the files that make up the protocol and for nobody else; see
+ * lock_parts.h.
  *
- *     lock.c         events and steps, and who takes them; its head has the diagram
- *     queue.c        from nothing to the head of the queue
- *     permit.c       the same for a permit of a semaphore
- *     accept.c       is the znode one that can be taken?  locks and semaphores on one path
- *     held.c         while it is held: proofs of life, and how it is lost
- *     count.c        may the command start? the departures that nobody counted
- *     leave.c        giving a place or the lock back, giving up, and removing the lock
- *     step.c         what each step asks of the ensemble
- *     flight.c       the answers to a step, gathered
- *     lock_state.c   what all of them do to the state
+ * Between two calls of lock.h a step is in one of three states:
  *
- * Each uses those below it.
+ *     none       step NONE, pending 0, no retry
+ *     under way  answers are pending, no retry
+ *     lost       pending 0, retry: an answer was lost, the step is taken again with contact
+ *
+ * These go together then; lock_check() holds debug builds to it:
+ *
+ *     phase     steps                                             leaving  settled  own znode
+ *     JOINING   MAKE_PARENTS, JOIN, FIND, LIST, BACK_OFF,         no (1)   no       perhaps
+ *               PROVE, ADOPT, ASK_WRITE
+ *     WAITING   none: a watch is set                              no       perhaps  yes (2)
+ *               WATCH, COUNT, VERIFY, LIST, BACK_OFF, JOIN (3)
+ *               PROVE, ADOPT, ASK_WRITE, SQUARE, SQUARE_ABOVE
+ *     SETTLING  none: the lease of those who vanished runs        no       no       yes
+ *               LIST, BACK_OFF,                                   no       yes      yes
+ *               PROVE, ADOPT, ASK_WRITE, SQUARE, SQUARE_ABOVE
+ *     HELD      none                                              no       perhaps  yes
+ *     LEAVING   any: one of another phase is waited for           yes      perhaps  perhaps (4)
+ *     LEFT      none                                              yes      perhaps  no
+ *     LOST      none                                              perhaps  perhaps  yes
+ *     OUT       none                                              perhaps  perhaps  no
+ *
+ *     (1) JOIN, FIND and LIST also while leaving: a create whose answer was lost is settled first
+ *     (2) with --unfair there is none: the place is given back before the wait
+ *     (3) lost: with --unfair, after a turn to another server
+ *     (4) READ_VERSION, CLAIM, LEAVE and REMOVE have one
  */
 #ifndef ZKFLOCK_LOCK_STATE_H
 #define ZKFLOCK_LOCK_STATE_H
@@ -24,6 +40,7 @@
 #include "lock/recipe.h"
 #include "lock/record.h"
 
+/* Which of them belong to leaving is said in lock.c. */
 enum step {
     STEP_NONE,
     STEP_MAKE_PARENTS,
@@ -39,7 +56,7 @@ enum step {
     STEP_SQUARE_ABOVE,
     STEP_ADOPT,
     STEP_ASK_WRITE,
-    STEP_READ_VERSION, /* this and those below belong to leaving */
+    STEP_READ_VERSION,
     STEP_LEAVE,
     STEP_REMOVE,
     STEP_SWEEP,
@@ -49,6 +66,7 @@ enum step {
 
 /* What a request was for; its answer carries it. */
 enum tag {
+    /* requests of steps */
     TAG_ANCESTOR,
     TAG_CREATE,
     TAG_SYNC,
@@ -63,13 +81,16 @@ enum tag {
     TAG_PREDECESSOR,
     TAG_MULTI,
     TAG_DELETE,
-    TAG_COUNT,
-    TAG_PROOF,     /* of no step, like */
-    TAG_PROOF_OWN, /* these */
+    /* requests beside the steps; take_reply() names each */
+    TAG_PROOF,
+    TAG_PROOF_OWN,
     TAG_OWN_WATCH,
     TAG_SETTLING,
-    TAG_LIMIT,
+    TAG_LIMIT, /* how many tags there are */
 };
+
+/* In place of an answer: the step has not asked.  The client library's codes are 0 or negative. */
+enum { LOCK_NOT_ASKED = 1 };
 
 enum {
     LOCK_GUID_BYTES = (LOCK_GUID_SIZE - 1) / 2,
@@ -78,27 +99,27 @@ enum {
     LOCK_REMAKE_MAX = 10,      /* times that a lock may be removed under our hands */
 };
 
+/* What the data of the lock's znode is. */
 enum record_state {
     RECORD_UNKNOWN,  /* not read yet */
-    RECORD_OURS,     /* lock->record holds */
-    RECORD_NONE,     /* the znode is empty: made by somebody else, may be adopted */
-    RECORD_NEEDLESS, /* the znode is empty, and a turn needs no record: nothing is counted there */
-    RECORD_FOREIGN,  /* the znode holds something else: it is no lock */
+    RECORD_OURS,     /* a record: lock->record holds */
+    RECORD_NONE,     /* empty: somebody else made the znode, which may be adopted */
+    RECORD_NEEDLESS, /* empty, and a turn needs no record: nothing is counted there */
+    RECORD_FOREIGN,  /* something else: the znode is no lock */
+};
+
+/* What is known of the right and the use of counting departures in the lock's znode. */
+enum counting {
+    COUNTING_UNTRIED,   /* as far as is known; becomes any of the others */
+    COUNTING_PERMITTED, /* a write was carried out, or would have been */
+    COUNTING_FORBIDDEN, /* the znode's ACL forbids writes: goes on without */
+    COUNTING_WRONG,     /* the count cannot be right: waits, then writes the record anew, which
+                           makes this PERMITTED or FORBIDDEN */
 };
 
 /*
- * Whether departures can be counted in the lock's znode; never better than it was found to be,
- * unless the record was written anew.
- */
-enum counting {
-    COUNTING_UNTRIED,   /* as far as is known */
-    COUNTING_PERMITTED, /* a write of ours was carried out, or would have been */
-    COUNTING_FORBIDDEN, /* by the znode's ACL */
-    COUNTING_WRONG,     /* the count cannot be right: wait, then write the record anew */
-};
-
-/* What is known of the znode above a semaphore's two, where a lock may have stood, or above one
- * that is called like one of the two.
+ * What is known of the znode above a semaphore's two znodes, where a lock may have stood, or of the
+ * one above a lock that is called like one of the two.
  */
 struct above {
     bool read;         /* behind the own create, list and data; the rest holds only then */
@@ -128,13 +149,14 @@ struct lock {
     bool unknown;       /* an answer of it was lost */
     bool other_session; /* it was asked of a session that is no more */
     bool retry;         /* the step is to be taken again once there is contact */
-    int rc[TAG_COUNT];
-    int failed_op; /* of the last answer: which part of a multi its rc is of */
-    /* the last trouble with a znode above the lock's, and how many levels above it that one is */
-    int ancestor_rc; /* ZOK: none, but that they were there, or the one above was not */
-    unsigned int ancestor_depth;
-    int64_t sent;     /* when its first request was */
-    int64_t received; /* when its last answer came */
+    int rc[TAG_LIMIT];  /* the last answer for each tag; or LOCK_NOT_ASKED */
+    int failed_op;      /* of the last answer: which part of a multi its rc is of */
+    /* a create above the lock's znode failed, for another reason than that it was there already */
+    bool ancestor_failed;
+    int ancestor_rc;             /* of the last one that did */
+    unsigned int ancestor_depth; /* how many levels above the lock's znode that one is */
+    int64_t sent;                /* when its first request was */
+    int64_t received;            /* when its last answer came */
 
     /* the lock's znode */
     struct record record;   /* its lease is that of the lock in any state but UNKNOWN */
@@ -177,12 +199,16 @@ struct lock {
     int64_t predecessor_czxid;
 
     /* settling */
-    int64_t settled_at; /* in SETTLING: when it ends */
-    bool settled;
+    int64_t settled_at;            /* when the wait ends */
+    bool settled;                  /* it has ended */
     struct recipe_census settling; /* as it was when the wait began */
-    uint32_t waited_for; /* vanished then, and not squared since; less one square whose answer was
-                            lost, which may have been carried out */
-    uint32_t squaring;   /* by the step under way */
+    /*
+     * For a permit: those vanished when the wait began, less those counted out since.  A
+     * transaction whose answer was lost counts as carried out: the number may be too small, never
+     * too large.
+     */
+    uint32_t waited_for;
+    uint32_t squaring; /* by the step under way */
 
     int64_t proof_sent; /* when the last write that names the own znode was sent */
     bool waited;        /* since the create, which then is no proof any more */
@@ -201,47 +227,27 @@ struct lock {
     char *failure_text;
 };
 
-/* ---- lock_state.c ---- */
-
 /* The tag of a request in the session. */
 static inline int lock_tag(const struct lock *lock, enum tag tag)
 {
     return lock->tag_base + (int)tag;
 }
 
-/* Whether the own znode is known by its name. */
+/* Returns true if the own znode is known by its name. */
 static inline bool lock_knows_own(const struct lock *lock)
 {
     return naming_has_guid(&lock->terms.naming, lock->terms.kind);
 }
 
-/* Takes a new identity, for a new session or a new place. */
-void lock_renew_guid(struct lock *lock);
-
-/* Forgets the own znode and all that was known of its place. */
-void lock_forget_place(struct lock *lock);
-
-/* Nothing that was is of use any more: LOCK_OUT. */
-void lock_start_over(struct lock *lock);
+/* Returns true if it stands in the queue and nothing is under way: it waits for a watch to fire. */
+static inline bool lock_is_idle(const struct lock *lock)
+{
+    return lock->phase == LOCK_WAITING && lock->step == STEP_NONE;
+}
 
 /*
- * Takes in what an answer tells of the own znode; its data, if the answer has it, may ask for the
- * lock to be given up.  Of another session's of the same name only that is noted: lock_owns().
- */
-void lock_note_own(struct lock *lock, const struct session_event *event);
-
-/* Whether the znode of the own name was this session's when it was last read. */
-bool lock_owns(const struct lock *lock);
-
-/* The last proof holds the lock. */
-void lock_enter_held(struct lock *lock);
-
-/* The ACL of the lock's znode forbids counting in it: warns, and does without from now on. */
-void lock_count_no_more(struct lock *lock);
-
-/*
- * Whether a departure is counted: in the record, or where there is none yet in the version alone,
- * for whoever looks at the znode then.
+ * Returns true if a departure is counted: in the record, or where there is none yet in the version
+ * alone, for whoever looks at the znode then.
  */
 static inline bool lock_counts(const struct lock *lock)
 {
@@ -255,199 +261,45 @@ static inline size_t lock_permits_taken(const struct lock *lock)
     return lock->listed_pzxid == lock->pzxid ? lock->listed : (size_t)lock->census.children;
 }
 
+/* Takes a new identity, for a new session or a new place. */
+void lock_renew_guid(struct lock *lock);
+
+/* Forgets the own znode and its place in the queue. */
+void lock_forget_place(struct lock *lock);
+
+/* Ends in LOCK_OUT: nothing that was is of use any more. */
+void lock_start_over(struct lock *lock);
+
 /*
- * The lease of a lock whose znode has no record, ms.  Whoever may not write there holds by the
- * default, so that nobody may go below it; and nobody who may not write may go beyond it.
+ * Takes in what an answer tells of the own znode; its data, if the answer has it, may ask for the
+ * lock to be given up.  If the znode of that name is another session's, notes only that:
+ * lock_owns().
+ */
+void lock_note_own(struct lock *lock, const struct session_event *event);
+
+/* Returns true if the znode of the own name was this session's when it was last read. */
+bool lock_owns(const struct lock *lock);
+
+/* Holds the lock from now on, by the last proof. */
+void lock_enter_held(struct lock *lock);
+
+/* Warns that the ACL of the lock's znode forbids counting in it, and goes on without. */
+void lock_count_no_more(struct lock *lock);
+
+/*
+ * Returns the lease of a lock whose znode has no record, ms.  A contender that may not write there
+ * holds by the default lease, so no other may take a shorter one, nor it a longer one.
  */
 int64_t lock_lease_without_record(const struct lock *lock);
 
-/* ---- step.c: each sends the requests of one step; flight_landed() in lock.c takes it on ---- */
-
-/* For /a/b/c makes /a, /a/b and, with the record, /a/b/c. */
-void step_make_parents(struct lock *lock);
-
-/* Makes the own znode, reads the parent. */
-void step_join(struct lock *lock);
-
-/* After a create whose answer was lost: lists behind a sync, reads the parent. */
-void step_find(struct lock *lock);
-
-/* Lists, reads the parent, reads the own znode. */
-void step_list(struct lock *lock);
-
-/* Reads the predecessor and watches it; reads the parent. */
-void step_watch(struct lock *lock);
-
-/* Asks the ensemble, by a write, whether the predecessor is there; puts that question off. */
-void step_verify(struct lock *lock);
-void step_verify_later(struct lock *lock);
-
-/* Marks the own znode as held, a committed write; then reads the parent. */
-void step_prove(struct lock *lock);
-
-/* Writes into the own znode that a vanished holder is waited for, so long, ns; of no step. */
-void step_tell_settling(struct lock *lock, int64_t settling);
-
-/* Counts out vanished contenders, LOCK_SQUARE_MAX at the most, if nothing has changed. */
-void step_square(struct lock *lock, uint32_t count);
-
-/* The same in the znode above a semaphore's, of those that vanished from a lock there. */
-void step_square_above(struct lock *lock);
-
-/* Writes a record with this base into a lock's znode that has none. */
-void step_adopt(struct lock *lock, uint32_t base);
-
-/* Asks for the right to write to the lock's znode, by a write that cannot be carried out. */
-void step_ask_write(struct lock *lock);
-
-/* Reads the parent for its version. */
-void step_read_version(struct lock *lock);
-
-/* Behind a committed write, so that nothing is under way any more: lists, reads the parent. */
-void step_sweep(struct lock *lock);
-
-/* Looks whose the own znode is, whose name does not tell; reads the parent. */
-void step_claim(struct lock *lock);
-
-/* Lists and watches the children, reads the parent: for a semaphore that has no permit left. */
-void step_count(struct lock *lock);
-
-/* Deletes the own znode, counted where there is a record to count in. */
-void step_leave(struct lock *lock);
-
-/* Deletes it together with the lock's znode and the others, if nobody has left or come. */
-void step_remove(struct lock *lock);
-
-/* The same as step_leave(), to queue up again: unfair, and others were found. */
-void step_back_off(struct lock *lock);
-
-/* ---- queue.c: what follows each step, and how JOIN and FIND are taken again ---- */
-
-void queue_parents_made(struct lock *lock);
-void queue_joined(struct lock *lock);
-void queue_found(struct lock *lock);
-void queue_listed(struct lock *lock);
-void queue_watching(struct lock *lock);
-void queue_backed_off(struct lock *lock);
-void queue_proven(struct lock *lock);
-void queue_join_again(struct lock *lock);
-void queue_find_again(struct lock *lock);
-
-/* VERIFY was answered. */
-void queue_verified(struct lock *lock);
-void queue_watch_again(struct lock *lock);
-
-/* Verifies when it is time, while nothing else is under way; returns when to call again. */
-int64_t queue_tick(struct lock *lock);
-
-/* The watch on the predecessor has fired. */
-void queue_predecessor_changed(struct lock *lock, int watch_type);
-
-/* ---- held.c ---- */
-
-/* Answers to what lock_prove() and held_tick() sent; the watch on the own znode has fired. */
-void held_proof_answered(struct lock *lock, const struct session_event *event);
-void held_proof_claimed(struct lock *lock, const struct session_event *event);
-void held_own_watched(struct lock *lock, const struct session_event *event);
-void held_own_changed(struct lock *lock, int watch_type);
-
-/* Watches the own znode when it is time; returns when to call again. */
-int64_t held_tick(struct lock *lock);
-
-/* The lock is gone; text, a sentence, is the lock's from now on. */
-void held_lose(struct lock *lock, char *text);
-
-/* ---- permit.c ---- */
-
-/* Whether the permits in use, the own one among them, are no more than there are. */
-bool permit_left(const struct lock *lock);
-
-/* The census is known: are there few enough?  Takes what follows. */
-void permit_consider(struct lock *lock);
-
-/* COUNT was answered. */
-void permit_counted(struct lock *lock);
-
-/* ---- accept.c ---- */
-
-/*
- * Whether the lock's znode can be relied on, and before that, whether a semaphore's place is taken
- * by a lock; leaves otherwise.
- */
-bool accept_znode(struct lock *lock);
-bool accept_above(struct lock *lock);
-
-/* ---- above.c ---- */
-
-/*
- * A name does not tell whether a child of path is a permit of a kazoo Semaphore or a lock: asks
- * about those in the list that may be one, in the same flight, and whether such an answer is that
- * of one.
- */
-void above_ask_kazoo(struct lock *lock, const struct session_event *list, const char *path,
-                     enum tag tag);
-bool above_is_kazoo(const struct session_event *event);
-
-/*
- * Takes in an answer about the znodes above: TAG_OUTER first, TAG_ABOVE, TAG_ABOVE_DATA, then those
- * of TAG_ABOVE_KAZOO.
- */
-void above_note(struct lock *lock, const struct session_event *event);
-
-/* ---- flight.c ---- */
-
-/* Begins a step that will send this many requests. */
-void flight_take_off(struct lock *lock, enum step step, unsigned int requests);
-
-/* Keeps what the later decision needs of an answer; the event itself does not last. */
-void flight_note_answer(struct lock *lock, const struct session_event *event);
-
-/* ---- count.c ---- */
-
-/*
- * First in the queue and proven, and the census was read behind the proof: holds the lock, or
- * takes what has to be done first.
- */
-void count_consider(struct lock *lock);
-
-/* Whether the count that was read can be right, if there is one. */
-bool count_plausible(const struct lock *lock);
-
-/* It cannot be right, wherever it is read: warns, and does without from now on. */
-void count_distrust(struct lock *lock);
-
-/* SQUARE, SQUARE_ABOVE, ADOPT or ASK_WRITE was answered. */
-void count_squared(struct lock *lock);
-void count_squared_above(struct lock *lock);
-void count_adopted(struct lock *lock);
-void count_write_asked(struct lock *lock);
-
-/* ---- leave.c ---- */
-
-/* Starts to leave; a flight under way is waited for first, its landing calls this again. */
-void leave_begin(struct lock *lock);
-
-/* Leaves on the lock's own account, for lock_failure() to tell; rc: of a request that failed. */
-void leave_because(struct lock *lock, enum exitcode code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void leave_because_rc(struct lock *lock, int rc, const char *what, const char *path);
-
-/* Nothing is left. */
-void leave_done(struct lock *lock);
-
-/* SWEEP, CLAIM or LEAVE was answered. */
-void leave_swept(struct lock *lock);
-void leave_claimed(struct lock *lock);
-
-/* REMOVE was answered; or will not be, because the session expired. */
-void leave_removed(struct lock *lock);
-void leave_uncertain(struct lock *lock);
-
-/* The departure cannot be counted for want of a right: does without. */
-void leave_uncounted(struct lock *lock);
-
-/* LEAVE was not carried out, or nobody knows. */
-void leave_again(struct lock *lock);
-void leave_answered(struct lock *lock);
+/* Between two calls: ends the process unless the table above holds. */
+#ifdef ZKFLOCK_DEBUG
+void lock_check(const struct lock *lock);
+#else
+static inline void lock_check(const struct lock *lock)
+{
+    (void)lock;
+}
+#endif
 
 #endif

@@ -1,8 +1,6 @@
-#include "lock/lockset.h"
+#include "lock/lockset_state.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/lease.h"
@@ -11,19 +9,6 @@
 
 /* How long after the proofs of locks that were taken first are old still to ask for new ones. */
 #define REFRESH_AGAIN (300 * CLOCK_MS)
-
-struct lockset {
-    struct session *session;
-    const struct lockset_item *items; /* NULL: resumed */
-    size_t count;
-    struct lock **locks; /* up to current; NULL: not begun */
-    size_t current;
-    bool leaving;
-    bool starting_over; /* all are being given back, to be taken again */
-    bool refreshing;    /* proofs of locks that were taken long ago are under way */
-    int64_t refreshed_at;
-    bool complete; /* all were held at the same time: from now on a loss is final */
-};
 
 static void begin(struct lockset *set, size_t i)
 {
@@ -38,6 +23,7 @@ struct lockset *lockset_new(struct session *session, const struct lockset_item *
     struct lockset *set = xcalloc(1, sizeof(*set));
 
     set->session = session;
+    set->state = LOCKSET_TAKING;
     set->items = items;
     set->count = count;
     set->locks = xcalloc(count, sizeof(struct lock *));
@@ -45,24 +31,31 @@ struct lockset *lockset_new(struct session *session, const struct lockset_item *
     return set;
 }
 
-/* Whether this lock is one of those that have to stay held. */
+/* Returns true if this lock has been begun and is one that the command runs under. */
+static bool is_lasting(const struct lockset *set, size_t i)
+{
+    return set->locks[i] && !(set->items && set->items[i].until_next);
+}
+
+/* Returns true if this lock has to stay held, for the command or while it is the current one. */
 static bool is_kept(const struct lockset *set, size_t i)
 {
-    return set->locks[i] && !(set->items && set->items[i].until_next && i < set->current);
+    return is_lasting(set, i) || (set->locks[i] && i >= set->current);
 }
 
-/* The least that the locks that have to stay held say; CLOCK_NEVER: there is none yet. */
-static int64_t least(const struct lockset *set, int64_t (*of)(const struct lock *lock))
+/* Returns what holds the locks that the command runs under; LEASE_HOLD_NONE if none has begun. */
+static struct lease_hold held_by(const struct lockset *set)
 {
-    int64_t found = CLOCK_NEVER;
+    struct lease_hold all = LEASE_HOLD_NONE;
 
     for (size_t i = 0; i < set->count; i++)
-        if (set->locks[i] && !(set->items && set->items[i].until_next))
-            found = clock_earlier(found, of(set->locks[i]));
-    return found;
+        if (is_lasting(set, i))
+            all = lease_together(
+                all, (struct lease_hold){lock_lease(set->locks[i]), lock_proven_at(set->locks[i])});
+    return all;
 }
 
-/* Proofs of those that were taken first may have become old while the others were waited for. */
+/* The proofs of the first locks may have become old while the set waited for the others. */
 static bool is_fresh(const struct lockset *set)
 {
     return lease_is_fresh(lockset_lease(set), lockset_proven_at(set), clock_now());
@@ -70,13 +63,13 @@ static bool is_fresh(const struct lockset *set)
 
 /* ---- going on from lock to lock ---- */
 
-/* What is to be given back when the next one is held is needed until then. */
+/* Returns true if this lock is needed: one that is not kept is so until the next one is held. */
 static bool is_needed(const struct lockset *set, size_t i)
 {
     return is_kept(set, i) || lock_phase(set->locks[i + 1]) != LOCK_HELD;
 }
 
-/* A lock whose place is gone, though it is needed; NULL: none is. */
+/* Returns a lock that is needed and whose place is gone, or NULL. */
 static const struct lock *find_gone(const struct lockset *set)
 {
     for (size_t i = 0; i <= set->current; i++) {
@@ -88,17 +81,10 @@ static const struct lock *find_gone(const struct lockset *set)
     return NULL;
 }
 
-static bool is_over(const struct lock *lock)
-{
-    enum lock_phase phase = lock_phase(lock);
-
-    return phase == LOCK_LEFT || phase == LOCK_LOST || phase == LOCK_OUT;
-}
-
 static bool are_all_over(const struct lockset *set)
 {
     for (size_t i = 0; i < set->count; i++)
-        if (set->locks[i] && !is_over(set->locks[i]))
+        if (set->locks[i] && !lockset_is_over(set->locks[i]))
             return false;
     return true;
 }
@@ -111,24 +97,24 @@ static void leave_all(struct lockset *set)
 }
 
 /*
- * Gives all places back first: those that went with the session would leave uncounted.  The ones
- * behind the lock that is gone must not be kept, or two sets could wait for each other.
+ * Gives all places back before the set begins again: with the session they would go uncounted.
+ * Those of the locks behind the one that is gone cannot be kept, or two sets could wait for each
+ * other.
  */
 static void start_over(struct lockset *set, const struct lock *gone)
 {
     const char *why;
 
-    /* A waiting one tells of the end of the session by itself. */
+    /* A lock that waits reports the end of the session itself. */
     if (lock_phase(set->locks[set->current]) != LOCK_OUT && lock_failure(gone, &why))
         log_warning("lost %s before all locks were held: %s; starting over", lock_path(gone), why);
-    set->starting_over = true;
-    set->refreshing = false;
+    set->state = LOCKSET_STARTING_OVER;
     leave_all(set);
 }
 
 static void begin_again(struct lockset *set)
 {
-    set->starting_over = false;
+    set->state = LOCKSET_TAKING;
     for (size_t i = 0; i < set->count; i++) {
         lock_free(set->locks[i]);
         set->locks[i] = NULL;
@@ -137,21 +123,16 @@ static void begin_again(struct lockset *set)
     begin(set, 0);
 }
 
-static void tell_held(const struct lock *lock)
-{
-    log_debug("%s is held as %s", lock_path(lock), lock_node(lock));
-}
-
 static void advance(struct lockset *set)
 {
-    if (set->leaving || set->complete)
+    if (set->state == LOCKSET_LEAVING || set->state == LOCKSET_COMPLETE)
         return;
 
-    const struct lock *gone = set->starting_over ? NULL : find_gone(set);
+    const struct lock *gone = set->state == LOCKSET_STARTING_OVER ? NULL : find_gone(set);
 
     if (gone)
         start_over(set, gone);
-    if (set->starting_over) {
+    if (set->state == LOCKSET_STARTING_OVER) {
         if (are_all_over(set))
             begin_again(set);
         return;
@@ -163,16 +144,15 @@ static void advance(struct lockset *set)
             lock_leave(set->locks[i - 1]);
         if (i + 1 == set->count)
             break;
-        tell_held(set->locks[i]);
+        log_debug("%s is held as %s", lock_path(set->locks[i]), lock_node(set->locks[i]));
         begin(set, i + 1);
     }
     if (lock_phase(set->locks[set->current]) != LOCK_HELD)
         return;
     if (is_fresh(set)) {
-        set->refreshing = false;
-        set->complete = true;
-    } else if (!set->refreshing) {
-        set->refreshing = true;
+        set->state = LOCKSET_COMPLETE;
+    } else if (set->state == LOCKSET_TAKING) {
+        set->state = LOCKSET_REFRESHING;
         set->refreshed_at = clock_now();
         lockset_prove(set);
     }
@@ -183,19 +163,19 @@ void lockset_handle(struct lockset *set, const struct session_event *event)
     for (size_t i = 0; i < set->count; i++)
         if (set->locks[i])
             lock_handle(set->locks[i], event);
-    if (event->type == SESSION_CONNECTED)
-        set->refreshing = false; /* it was not answered */
+    if (event->type == SESSION_CONNECTED && set->state == LOCKSET_REFRESHING)
+        set->state = LOCKSET_TAKING; /* the proofs were not answered */
     advance(set);
 }
 
-/* Proofs that were answered too late to be fresh are asked for again. */
+/* Asks for proofs again that were answered too late to be fresh. */
 static int64_t refresh_tick(struct lockset *set)
 {
-    if (set->refreshing && clock_now() >= set->refreshed_at + REFRESH_AGAIN) {
-        set->refreshing = false;
+    if (set->state == LOCKSET_REFRESHING && clock_now() >= set->refreshed_at + REFRESH_AGAIN) {
+        set->state = LOCKSET_TAKING;
         advance(set);
     }
-    return set->refreshing ? set->refreshed_at + REFRESH_AGAIN : CLOCK_NEVER;
+    return set->state == LOCKSET_REFRESHING ? set->refreshed_at + REFRESH_AGAIN : CLOCK_NEVER;
 }
 
 int64_t lockset_tick(struct lockset *set)
@@ -215,16 +195,15 @@ void lockset_prove(struct lockset *set)
             lock_prove(set->locks[i]);
 }
 
-/* Whether it is the turn of a semaphore, and held. */
+/* Returns true if this lock is the turn of a semaphore, and held. */
 static bool holds_turn(const struct lockset *set, size_t i)
 {
-    return set->items && set->items[i].until_next && set->locks[i] &&
-           lock_phase(set->locks[i]) == LOCK_HELD;
+    return set->locks[i] && !is_lasting(set, i) && lock_phase(set->locks[i]) == LOCK_HELD;
 }
 
 /*
- * Has what was made for a semaphore that is refused go along.  Once the turn was given back others
- * may have taken permits and vanished, and the count of these goes with the znode.
+ * Has the znodes go along that were made for a semaphore that is refused, while its turn is held.
+ * Later others may have taken permits there and vanished, and their count would go too.
  */
 static void unmake(struct lockset *set)
 {
@@ -239,7 +218,7 @@ void lockset_leave(struct lockset *set)
 
     if (lockset_failure(set, &why))
         unmake(set);
-    set->leaving = true;
+    set->state = LOCKSET_LEAVING;
     leave_all(set);
 }
 
@@ -247,9 +226,9 @@ void lockset_leave(struct lockset *set)
 
 enum lock_phase lockset_phase(const struct lockset *set)
 {
-    if (set->leaving)
+    if (set->state == LOCKSET_LEAVING)
         return are_all_over(set) ? LOCK_LEFT : LOCK_LEAVING;
-    if (set->starting_over)
+    if (set->state == LOCKSET_STARTING_OVER)
         return LOCK_JOINING;
     for (size_t i = 0; i < set->count; i++)
         if (is_kept(set, i) && lock_phase(set->locks[i]) == LOCK_LOST)
@@ -257,8 +236,8 @@ enum lock_phase lockset_phase(const struct lockset *set)
 
     enum lock_phase phase = lock_phase(set->locks[set->current]);
 
-    /* Held, but not all of them, or not proven lately. */
-    return phase == LOCK_HELD && !set->complete ? LOCK_SETTLING : phase;
+    /* The current lock is held, but others are not yet, or some proof is too old. */
+    return phase == LOCK_HELD && set->state != LOCKSET_COMPLETE ? LOCK_SETTLING : phase;
 }
 
 enum exitcode lockset_failure(const struct lockset *set, const char **message)
@@ -287,12 +266,12 @@ const char *lockset_revoked(const struct lockset *set, const char **lock)
 
 int64_t lockset_proven_at(const struct lockset *set)
 {
-    return least(set, lock_proven_at);
+    return held_by(set).proven_at;
 }
 
 int64_t lockset_lease(const struct lockset *set)
 {
-    int64_t shortest = least(set, lock_lease);
+    int64_t shortest = held_by(set).length;
 
     return shortest == CLOCK_NEVER ? set->items[0].terms.lease : shortest;
 }
@@ -302,8 +281,7 @@ const char *lockset_shortest(const struct lockset *set)
     const struct lockset_item *found = lockset_current_item(set);
 
     for (size_t i = set->count; i-- > 0;)
-        if (set->locks[i] && !set->items[i].until_next &&
-            lock_lease(set->locks[i]) == lockset_lease(set))
+        if (is_lasting(set, i) && lock_lease(set->locks[i]) == lockset_lease(set))
             found = &set->items[i];
     return found->lock;
 }
@@ -337,63 +315,6 @@ bool lockset_has_node(const struct lockset *set)
         if (set->locks[i] && lock_node(set->locks[i]))
             return true;
     return false;
-}
-
-/* ---- for another process ---- */
-
-static const char *or_dash(const char *text)
-{
-    return text && *text ? text : "-";
-}
-
-size_t lockset_export(const struct lockset *set, char *text, size_t size)
-{
-    size_t len = 0;
-
-    for (size_t i = 0; i < set->count; i++) {
-        const struct lock *lock = set->locks[i];
-
-        if (!lock || is_over(lock))
-            continue;
-
-        size_t room = len < size ? size - len : 0;
-
-        /* A tab cannot be part of a znode's path. */
-        len += (size_t)snprintf(text + (room ? len : 0), room, "%s\t%s\t%s\n", lock_path(lock),
-                                or_dash(lock_guid(lock)), or_dash(lock_node(lock)));
-    }
-    return len;
-}
-
-static size_t count_lines(const char *text)
-{
-    size_t lines = 0;
-
-    for (; *text; text++)
-        lines += *text == '\n';
-    return lines;
-}
-
-struct lockset *lockset_resume(struct session *session, const char *text)
-{
-    struct lockset *set = xcalloc(1, sizeof(*set));
-    char *copy = xstrdup(text);
-    char *rest = copy;
-
-    set->session = session;
-    set->count = count_lines(text);
-    set->locks = xcalloc(set->count, sizeof(struct lock *));
-    set->leaving = true;
-    for (size_t i = 0; i < set->count; i++) {
-        const char *path = strsep(&rest, "\t");
-        const char *guid = strsep(&rest, "\t");
-        const char *node = strsep(&rest, "\n");
-
-        set->locks[i] = lock_resume(session, (int)i, path, guid[0] == '-' ? "" : guid,
-                                    node[0] == '-' ? "" : node);
-    }
-    free(copy);
-    return set;
 }
 
 void lockset_free(struct lockset *set)

@@ -38,8 +38,8 @@ enum lock_phase lockset_phase(const struct lockset *set);
 enum exitcode lockset_failure(const struct lockset *set, const char **message);
 
 /*
- * Who has asked for one of the locks to be given up, and which that is, as the user knows it; as
- * lock_revoked() for those that have to stay held.
+ * Returns lock_revoked() of the first lock that has to stay held and was asked for, and in *lock
+ * which one that is, as the user knows it.
  */
 const char *lockset_revoked(const struct lockset *set, const char **lock);
 
@@ -47,8 +47,8 @@ const char *lockset_revoked(const struct lockset *set, const char **lock);
 int64_t lockset_proven_at(const struct lockset *set);
 
 /*
- * The smallest of the leases of the locks that are known, ns; the one asked for until one is.  What
- * is held until the next one only does not count: the command never runs under it alone.
+ * The smallest of the leases of the locks that are known, ns; the one asked for until one is.  A
+ * lock that is held only until the next one does not count: the command does not run under it.
  */
 int64_t lockset_lease(const struct lockset *set);
 
@@ -58,7 +58,7 @@ const char *lockset_shortest(const struct lockset *set);
 /* The lock that the set waits for, or the last one; NULL for a moment after a session's end. */
 const struct lock *lockset_current(const struct lockset *set);
 
-/* What it was made from. */
+/* The item that it was made from. */
 const struct lockset_item *lockset_current_item(const struct lockset *set);
 
 /* The lock whose znode and token the command is told, once held. */
@@ -67,16 +67,16 @@ const struct lock *lockset_main(const struct lockset *set);
 /* From this tag on, those of the session are free for others. */
 int lockset_tags(const struct lockset *set);
 
-/* Whether a znode of the set may be there. */
+/* Returns true if a znode of the set may be there. */
 bool lockset_has_node(const struct lockset *set);
 
 /*
- * A line "PATH GUID NODE" for each lock, with - for what there is none of, for
- * lockset_resume() in another process.  Returns the length, as snprintf() does.
+ * Writes a line "PATH GUID NODE" for each lock, with - for what is missing, for lockset_resume() in
+ * another process.  Returns the length, as snprintf() does.
  */
 size_t lockset_export(const struct lockset *set, char *text, size_t size);
 
-/* Gives back what the lines tell of; LOCK_LEFT in the end. */
+/* Gives back the locks in these lines; LOCK_LEFT in the end. */
 struct lockset *lockset_resume(struct session *session, const char *text);
 
 /* NULL is allowed. */

@@ -29,14 +29,13 @@ enum naming_kind {
     NAMING_UNFAIR, /* exclusive, and no queue: the same name for all */
 };
 
-/* Reads "curator", "kazoo" or "plain:PREFIX"; prefix points into text.  Returns whether it is one.
- */
+/* Reads "curator", "kazoo" or "plain:PREFIX"; prefix points into text.  False: it is none. */
 bool naming_parse(const char *text, struct naming *naming);
 
 /* The name for a contender with this GUID, without a sequence; to be freed. */
 char *naming_name(const struct naming *naming, enum naming_kind kind, const char *guid);
 
-/* Whether names carry the GUID, so that an own znode is known by its name. */
+/* Returns true if names carry the GUID, so that an own znode is known by its name. */
 bool naming_has_guid(const struct naming *naming, enum naming_kind kind);
 
 #endif

@@ -23,7 +23,7 @@
 /* The path of the note for the lock at this path; to be freed. */
 char *note_path(const char *lock);
 
-/* Whether this is the path of a note. */
+/* Returns true if this is the path of a note. */
 bool note_is_path(const char *path);
 
 /* Writes the note's text for a time in ms since 1970; returns its length, below NOTE_SIZE. */

@@ -1,7 +1,7 @@
 /*
- * What somebody who waits would like to know of those ahead: how many they are, who holds, since
- * when.  Read beside the lock protocol, which itself looks at the predecessor alone, and without
- * watches: nobody is woken for it.
+ * The queue as a waiter tells it to its user: how many are ahead, who holds, since when.  Read
+ * beside the lock protocol, which itself looks at the predecessor alone, and without watches:
+ * nobody is woken for it.
  *
  *     outlook_new()
  *     outlook_look()                                  asks, as often as one likes
@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "ensemble/session.h"
 
-/* How long to wait for it, ns, for whoever gives up. */
+/* How long a waiter that gives up waits for it, ns. */
 #define OUTLOOK_PATIENCE CLOCK_S
 
 struct outlook;
@@ -40,28 +40,28 @@ void outlook_look(struct outlook *outlook, const char *leases, const char *path,
 /* Takes an event of the session, every one of them. */
 void outlook_handle(struct outlook *outlook, const struct session_event *event);
 
-/* Whether all of the following is known, of the last look that was answered. */
+/* Returns true if all of the following is known, of the last look that was answered. */
 bool outlook_known(const struct outlook *outlook);
 
-/* Whether it is known of leases; else of the queue. */
+/* Returns true if it is known of leases; else of the queue. */
 bool outlook_is_of_leases(const struct outlook *outlook);
 
-/* Contenders ahead of the own one, those that hold included; all where there is no own one. */
+/* Returns how many are ahead, holders included; all contenders if there is no own one. */
 size_t outlook_ahead(const struct outlook *outlook);
 
 /*
- * Who stands first, in words: as contender_who() has it, else the session that another client's
- * znode belongs to.  Empty where nobody does but the own one.
+ * Returns who stands first: as contender_who() has it, or the session that another client's znode
+ * belongs to.  Empty if that is the own znode, or there is none.
  */
 const char *outlook_holder(const struct outlook *outlook);
 
-/* Whether that one does not hold yet, but waits for a holder that vanished. */
+/* Returns true if that one does not hold yet, but waits for a holder that vanished. */
 bool outlook_settles(const struct outlook *outlook);
 
-/* Whether that one shares the lock: others may hold it too. */
+/* Returns true if that one shares the lock: others may hold it too. */
 bool outlook_shared(const struct outlook *outlook);
 
-/* Since when that one has held, in the ensemble's time, ms since the epoch. */
+/* Returns since when that one has held, in the ensemble's time, ms since the epoch. */
 int64_t outlook_held_since(const struct outlook *outlook);
 
 /* NULL is allowed. */

@@ -4,7 +4,7 @@
  * "locks" is a lock under which one at a time takes a permit.  So only one ever waits for a permit
  * to come free, and a release wakes one.
  */
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
 bool permit_left(const struct lock *lock)
 {

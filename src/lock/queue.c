@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
-/* The own znode is gone: by somebody's hand, or by a back-off whose answer was lost. */
+/* Joins again: the own znode was deleted by somebody, or by a back-off whose answer was lost. */
 static void rejoin(struct lock *lock)
 {
     if (!lock->backing_off)
@@ -32,7 +32,7 @@ static void queue_up(struct lock *lock)
     step_watch(lock);
 }
 
-/* The one place that --unfair has is taken. */
+/* Waits for whoever has the one place of --unfair. */
 static void wait_for_unfair(struct lock *lock)
 {
     xreplace(&lock->predecessor, xasprintf("%s/%s", lock->path, RECIPE_UNFAIR_NAME));
@@ -40,7 +40,7 @@ static void wait_for_unfair(struct lock *lock)
     queue_up(lock);
 }
 
-/* Without a queue there is nothing to stay in: the place that was taken is not good. */
+/* Waits without a place: --unfair may not stay in a queue with others. */
 void queue_backed_off(struct lock *lock)
 {
     bool counted = lock_counts(lock);
@@ -62,7 +62,7 @@ void queue_backed_off(struct lock *lock)
     }
 }
 
-/* A create whose answer was lost had made it. */
+/* Takes the predecessor for the own znode, which a create whose answer was lost has made. */
 static void take_as_own(struct lock *lock)
 {
     xreplace(&lock->node, xstrdup(lock->predecessor));
@@ -70,7 +70,7 @@ static void take_as_own(struct lock *lock)
     step_list(lock);
 }
 
-/* After a list: where do we stand? */
+/* Decides by a list what comes next. */
 static void consider_place(struct lock *lock)
 {
     if (lock->rc[TAG_CHILDREN] != ZOK)
@@ -101,16 +101,16 @@ static void consider_place(struct lock *lock)
 }
 
 /*
- * Whether the parent was read as the own create had left it.  Else it may have been deleted since,
- * by an administrator, and the count of those that vanished, itself included, been squared by a
- * contender that starts at any moment.
+ * Returns true if no child came or went between the own create and the read of the lock's znode.
+ * Otherwise an administrator may have deleted the own znode in between.  Another contender may have
+ * counted it out, so that the count shows nothing, and be about to start its command.
  */
 static bool is_last_change(const struct lock *lock)
 {
     return lock->pzxid == lock->czxid;
 }
 
-/* An only child is first, and a list would say no more. */
+/* Goes on after the create.  An only child is first and needs no list. */
 void queue_joined(struct lock *lock)
 {
     int rc = lock->rc[TAG_CREATE];
@@ -141,7 +141,7 @@ void queue_joined(struct lock *lock)
         step_list(lock);
 }
 
-/* Where it could not be made, what it was to be made in could. */
+/* Reports the last create that was refused: the znodes above that one exist. */
 static void leave_because_ancestor(struct lock *lock)
 {
     char *path = xstrdup(lock->path);
@@ -158,7 +158,7 @@ void queue_parents_made(struct lock *lock)
 
     if (rc == ZOK || rc == ZNODEEXISTS)
         step_join(lock);
-    else if (rc == ZNONODE && lock->ancestor_rc == ZOK)
+    else if (rc == ZNONODE && !lock->ancestor_failed)
         leave_because(
             lock, EXITCODE_CONFIG,
             "cannot create %s: the chroot in the list of servers does not exist; create that "
@@ -179,9 +179,9 @@ void queue_found(struct lock *lock)
 }
 
 /*
- * The mark of the predecessor says that nobody is before it; that saves a list of all.  It counts
- * only if nothing has been written there since the mark was read: predecessor_holds is reset where
- * that is not known.
+ * Goes on when the predecessor has left.  If that one was first, or had marked itself as the
+ * holder, nobody else is ahead, and no list is needed.  The mark counts only if nothing was written
+ * there after it was read: predecessor_holds is reset where that is not known.
  */
 static void predecessor_gone(struct lock *lock)
 {
@@ -193,14 +193,13 @@ static void predecessor_gone(struct lock *lock)
         step_list(lock);
 }
 
-/* Of the same name but another session is no better than none. */
+/* Returns true if the own znode is not there; one of the same name may be another session's. */
 static bool own_is_gone(const struct lock *lock)
 {
     return lock->rc[TAG_OWN] == ZNONODE || (lock->rc[TAG_OWN] == ZOK && !lock_owns(lock));
 }
 
-/* Written to by somebody, or by this process, and the answer was lost: reads it, for the version.
- */
+/* Reads the version of the own znode: somebody wrote to it, or an own write's answer was lost. */
 static void read_own_again(struct lock *lock)
 {
     lock->waited = true;
@@ -248,10 +247,10 @@ static void leave_ghost(struct lock *lock)
 }
 
 /*
- * More departures are counted out than there were.  A server that shows what is gone does not have
- * all of them (see queue_verified()), and with one more that nobody counts it would show none, so
- * that the lease of a holder would not be waited for.  Or somebody has written to the lock's znode,
- * and all servers say the same.
+ * Turns to another server: at this one more departures are counted out than there were.  It may
+ * show znodes that are gone (see queue_verified()) and so lack departures.  If a holder vanished
+ * now, the count here would show nobody, and its lease would not be waited for.  If the next server
+ * says the same, somebody has written to the lock's znode.
  */
 static void doubt_count(struct lock *lock)
 {
@@ -302,7 +301,7 @@ void queue_find_again(struct lock *lock)
         lock_start_over(lock); /* a znode that may be there cannot be told from another's */
 }
 
-/* Whatever an earlier session may have made is not ours, and must not be taken for it. */
+/* Joins by a new GUID in a new session: what the last one may have made is not the own znode. */
 void queue_join_again(struct lock *lock)
 {
     if (lock->other_session) {
@@ -313,7 +312,7 @@ void queue_join_again(struct lock *lock)
     }
 }
 
-/* A permit does not wait for its predecessor, but for any of the children to go. */
+/* Sets the watch again: a permit waits for any child to go, all others for their predecessor. */
 void queue_watch_again(struct lock *lock)
 {
     if (lock->terms.permits)
@@ -323,9 +322,10 @@ void queue_watch_again(struct lock *lock)
 }
 
 /*
- * A replica that missed the end of a session shows its znodes for ever (ZOOKEEPER-4541), and a
- * watch there never fires.  A write asks the leader.  What this server shows behind the answer
- * decides: the predecessor may just have left, and the watch have fired meanwhile.
+ * Goes on when the leader has said, by the answer to a write, whether the predecessor is there.  A
+ * replica that missed the end of a session shows its znodes for ever (ZOOKEEPER-4541), and a watch
+ * there never fires.  Reads again before it calls this server wrong: the predecessor may just have
+ * left, and the watch have fired meanwhile.
  */
 void queue_verified(struct lock *lock)
 {

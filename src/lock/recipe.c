@@ -42,7 +42,7 @@ static bool ends_in(const char *text, size_t len, const char *end)
     return len >= end_len && memcmp(text + len - end_len, end, end_len) == 0;
 }
 
-/* Of the part of the name before the sequence. */
+/* Looks at the first len bytes of the name, which are those before the sequence number. */
 static bool is_marked_shared(const char *name, size_t len)
 {
     return ends_in(name, len, "__READ__") || ends_in(name, len, "__rlock__");
@@ -171,7 +171,7 @@ bool recipe_may_be_kazoo_permit(const char *name)
 
 bool recipe_is_ephemeral(int64_t owner)
 {
-    /* The latter: a container, as Curator makes them for locks. */
+    /* INT64_MIN: a container, as Curator makes them for locks. */
     return owner != 0 && owner != INT64_MIN;
 }
 
@@ -203,7 +203,7 @@ static uint32_t lesser(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Whether nobody has left since the wait began, and nobody was counted out. */
+/* Returns true if nobody has left since the wait began, and nobody was counted out. */
 static bool is_unchanged(const struct recipe_facts *facts)
 {
     return facts->census.version == facts->settling.version &&
@@ -250,24 +250,24 @@ static struct recipe_decision decide_counted(const struct recipe_facts *facts)
     return decide(RECIPE_SQUARE, vanished);
 }
 
-/* Those that the wait was for; without one, because nobody had left, none. */
+/* Returns how many had left when the wait began; 0 without one, since nobody had. */
 static uint32_t departures_waited_for(const struct recipe_facts *facts)
 {
     return facts->settled ? recipe_departed(facts->settling) : 0;
 }
 
-/* Those that left later than this are for the next one to wait for. */
+/* Returns how many of those that left nobody has to wait for any more. */
 static uint32_t departures_done_with(const struct recipe_facts *facts)
 {
     uint32_t departed = recipe_departed(facts->census);
 
-    /* Enough to make the next one wait, however many it was who were not waited for here. */
+    /* Makes the next contender wait: this one has waited for nobody. */
     if (!facts->careful)
         return departed - lesser(departed, facts->permits ? (uint32_t)facts->permits : 1);
     return facts->kind == RECIPE_EXCLUSIVE ? departed : departures_waited_for(facts);
 }
 
-/* Without a count those who have left since the wait began may still run, however they left. */
+/* Without a count all who have left since the wait began may still run a command. */
 static bool is_room_uncounted(const struct recipe_facts *facts)
 {
     return facts->kind != RECIPE_PERMIT ||
@@ -280,18 +280,39 @@ static bool may_have_vanished(const struct recipe_facts *facts)
     return facts->record == RECIPE_WRONG || recipe_departed(facts->census) > 0;
 }
 
+static bool may_be_adopted(const struct recipe_facts *facts)
+{
+    return facts->record == RECIPE_NO_RECORD || facts->record == RECIPE_WRITABLE ||
+           facts->record == RECIPE_WRONG;
+}
+
+static struct recipe_decision decide_wait(const struct recipe_facts *facts)
+{
+    bool may_be_refused = facts->record == RECIPE_NO_RECORD && facts->longer_lease;
+
+    return decide(may_be_refused ? RECIPE_ASK_WRITE : RECIPE_SETTLE, 0);
+}
+
+/* Without a record all have the default lease. */
+static struct recipe_decision decide_blind(const struct recipe_facts *facts)
+{
+    return decide(facts->longer_lease ? RECIPE_REFUSE_LEASE : RECIPE_HOLD_BLIND, 0);
+}
+
 struct recipe_decision recipe_decide(const struct recipe_facts *facts)
 {
     if (facts->careful && facts->vanished_above > 0)
-        return decide(facts->settled ? RECIPE_SQUARE_ABOVE : RECIPE_SETTLE, 0);
+        return facts->settled ? decide(RECIPE_SQUARE_ABOVE, 0) : decide_wait(facts);
     if (facts->record == RECIPE_COUNTED)
         return decide_counted(facts);
+    if (facts->record == RECIPE_NEEDLESS)
+        return decide(RECIPE_HOLD, 0);
     if (facts->careful && !facts->settled && may_have_vanished(facts))
-        return decide(RECIPE_SETTLE, 0);
-    if (facts->record == RECIPE_NO_RECORD || facts->record == RECIPE_WRONG)
+        return decide_wait(facts);
+    if (may_be_adopted(facts))
         return decide(RECIPE_ADOPT,
                       recipe_base_for_adoption(facts->census, departures_done_with(facts)));
     if (facts->careful && !is_room_uncounted(facts))
         return decide(RECIPE_SETTLE, 0);
-    return decide(facts->record == RECIPE_FORBIDDEN ? RECIPE_HOLD_BLIND : RECIPE_HOLD, 0);
+    return facts->record == RECIPE_FORBIDDEN ? decide_blind(facts) : decide(RECIPE_HOLD, 0);
 }

@@ -19,18 +19,18 @@
 bool recipe_sequence(const char *name, int32_t *sequence);
 
 /*
- * Whether the lock has no numbers left for those that come after this own znode.  Beyond the limit
- * its name may not even parse (ZOOKEEPER-4706).
+ * Returns true if the lock has no numbers left for those that come after this own znode.  Beyond
+ * the limit its name may not even parse (ZOOKEEPER-4706).
  */
 bool recipe_exhausted(const char *name);
 
 /*
- * Whether a contender of that name is content to hold the lock together with others of its kind:
- * a reader of Curator's or kazoo's.  All others are exclusive.
+ * Returns true if a contender of that name shares the lock with others of its kind: a reader of
+ * Curator's or kazoo's.  All others are exclusive.
  */
 bool recipe_is_shared(const char *name);
 
-/* Whether names that begin so, up to the sequence number, are readers' or the unfair one's. */
+/* Returns true if names with this prefix are readers' or the one of --unfair. */
 bool recipe_is_reserved(const char *prefix);
 
 /*
@@ -63,26 +63,26 @@ const char *recipe_first(char *const *children, size_t count);
 /* How many of the children are contenders. */
 size_t recipe_contenders(char *const *children, size_t count);
 
-/* Whether the last part of this path is among the children, if it is a name with a GUID. */
+/* Returns true if the last part of this path is among the children, if it is a name with a GUID. */
 bool recipe_lists(char *const *children, size_t count, const char *path);
 
 /* Where a semaphore keeps its permits and the lock under which they are taken. */
 #define RECIPE_SEMAPHORE_LEASES "leases"
 #define RECIPE_SEMAPHORE_LOCKS "locks"
 
-/* Whether these are the children of a semaphore. */
+/* Returns true if these are the children of a semaphore. */
 bool recipe_is_semaphore(char *const *children, size_t count);
 
-/* Whether a znode of that name below another one may be a part of a semaphore. */
+/* Returns true if a znode of that name below another one may be a part of a semaphore. */
 bool recipe_is_semaphore_part(const char *name);
 
 /*
- * Whether a kazoo Semaphore may have made a znode of that name: a GUID and no more.  It may be a
- * lock as well, which is never ephemeral.
+ * Returns true if a kazoo Semaphore may have made a znode of that name: a GUID and no more.  It may
+ * be a lock as well, which is never ephemeral.
  */
 bool recipe_may_be_kazoo_permit(const char *name);
 
-/* Whether a Stat's ephemeralOwner is that of an ephemeral znode. */
+/* Returns true if a Stat's ephemeralOwner is that of an ephemeral znode. */
 bool recipe_is_ephemeral(int64_t owner);
 
 /* What the Stat of a lock's znode says of its children. */
@@ -113,7 +113,7 @@ uint32_t recipe_vanished(struct recipe_census census, uint32_t base);
  */
 uint32_t recipe_base_for_adoption(struct recipe_census census, uint32_t settled);
 
-/* Whether a count can be right at all. */
+/* Returns true if a count can be right at all. */
 bool recipe_plausible(uint32_t vanished);
 
 /* How a contender shares a lock with others. */
@@ -128,7 +128,9 @@ enum recipe_record {
     RECIPE_COUNTED,   /* a record; departures are counted in it */
     RECIPE_UNCOUNTED, /* a record without the right to write it */
     RECIPE_WRONG,     /* a record whose count cannot be right, to be written anew */
-    RECIPE_NO_RECORD, /* no data; the contender may write a record, as far as it knows */
+    RECIPE_NEEDLESS,  /* no data, and a turn needs no record */
+    RECIPE_NO_RECORD, /* no data; it is not known whether the contender may write a record */
+    RECIPE_WRITABLE,  /* no data; the contender may write a record */
     RECIPE_FORBIDDEN, /* no data, and no right to write any */
 };
 
@@ -137,6 +139,7 @@ struct recipe_facts {
     enum recipe_kind kind;
     enum recipe_record record;
     uint32_t base;                 /* the record's */
+    bool longer_lease;             /* it asks for a longer one than those without a record have */
     bool careful;                  /* false: takes the risk of --lock-delay 0 */
     bool settled;                  /* it has waited for the leases of those who vanished */
     struct recipe_census census;   /* as last read */
@@ -150,11 +153,13 @@ struct recipe_facts {
 enum recipe_verdict {
     RECIPE_HOLD,         /* the command may start */
     RECIPE_SETTLE,       /* wait for the leases of those who vanished, from now on */
+    RECIPE_ASK_WRITE,    /* find out whether the contender may write a record, then decide again */
     RECIPE_SQUARE,       /* count out `count` of those that were waited for */
     RECIPE_SQUARE_ABOVE, /* the same in the semaphore's own znode */
     RECIPE_ADOPT,        /* write a record with the base `count` */
     RECIPE_HOLD_BLIND,   /* hold without a record: all have the default lease */
-    RECIPE_DISTRUST,     /* the count cannot be right: NO_RECORD from now on; decide again */
+    RECIPE_REFUSE_LEASE, /* leave: the others cannot know of the longer lease that is asked for */
+    RECIPE_DISTRUST,     /* the count cannot be right: WRONG from now on, then decide again */
 };
 
 struct recipe_decision {
@@ -163,9 +168,11 @@ struct recipe_decision {
 };
 
 /*
- * Whether the command of one that is first in the queue may start, and if not, what comes first.
+ * Decides whether the command of a contender that is first may start, and if not, what comes first.
  *
  *   record     vanished, since      careful    settled     verdict
+ *   any        from a lock above    yes        no          SETTLE
+ *                                   yes        yes         SQUARE_ABOVE
  *   COUNTED    none                 any        any         HOLD
  *              cannot be right      any        any         DISTRUST
  *              some                 no         any         HOLD
@@ -173,12 +180,20 @@ struct recipe_decision {
  *              some, exclusive      yes        yes         SQUARE all: nobody behind it ever held
  *              some, reader         yes        yes         SQUARE all if nothing has changed since,
  *                                                          else HOLD: readers beside it count too
+ *   NEEDLESS   not counted          any        any         HOLD
  *   UNCOUNTED  not known            yes        no          SETTLE
  *                                   else                   HOLD
- *   NO_RECORD  not known            yes        no          SETTLE
+ *   WRONG      not known            yes        no          SETTLE
+ *                                   else                   ADOPT
+ *   NO_RECORD  not known            yes        no          SETTLE; for a longer lease ASK_WRITE,
+ *                                                          rather than refuse it after the wait
+ *                                   else                   ADOPT
+ *   WRITABLE   not known            yes        no          SETTLE
  *                                   else                   ADOPT
  *   FORBIDDEN  not known            yes        no          SETTLE
- *                                   else                   HOLD_BLIND
+ *                                   else                   HOLD_BLIND; a longer lease REFUSE_LEASE
+ *
+ * Where nobody has ever left, nobody has vanished, and "else" holds in all rows but that of WRONG.
  *
  * A permit holder starts beside those who vanished if there are permits for them as well.  It
  * squares those that it has waited for and no others, and waits again while the rest is too many.

@@ -16,18 +16,13 @@ static const char held[] = " held_ms=";
 /* What a zkflock writes is shorter. */
 enum { KEPT_MAX = 4096 };
 
-static bool starts_with(const char *data, size_t len, const char *text)
-{
-    return len >= strlen(text) && memcmp(data, text, strlen(text)) == 0;
-}
-
 /* Where the line that says who asks begins; the end of data if there is none. */
 static size_t find_revoked_by(const char *data, size_t len)
 {
     size_t at = len;
 
     for (size_t i = 1; i < len; i++)
-        if (data[i - 1] == '\n' && starts_with(data + i, len - i, revoked_by))
+        if (data[i - 1] == '\n' && contender_begins(data + i, len - i, revoked_by))
             at = i;
     return at;
 }
@@ -39,7 +34,7 @@ char *revocation_encode(const char *data, size_t len, int64_t held_ms)
     bool shared;
     size_t first_len;
 
-    if (len > KEPT_MAX || !starts_with(data, len, ours) || !end)
+    if (len > KEPT_MAX || !contender_begins(data, len, ours) || !end)
         return xstrdup(CURATORS);
     first_len = (size_t)(end - data) + 1;
     shared = memmem(data, first_len, " shared", 7) != NULL;
@@ -56,9 +51,9 @@ bool revocation_decode(const char *data, size_t len, char who[CONTENDER_WHO_SIZE
     size_t at;
 
     who[0] = '\0';
-    if (len == strlen(CURATORS) && starts_with(data, len, CURATORS))
+    if (len == strlen(CURATORS) && contender_begins(data, len, CURATORS))
         return true;
-    if (!starts_with(data, len, revoked))
+    if (!contender_begins(data, len, revoked))
         return false;
     at = find_revoked_by(data, len);
     if (at < len) {

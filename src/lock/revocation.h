@@ -1,7 +1,7 @@
 /*
- * What is written into a holder's znode by who wants its lock.  To a zkflock: what it wrote itself,
- * see contender.h, with "revoked" in the first line, and one more line, the last, that says who
- * asks:
+ * The text that asks a holder, in its znode, to give its lock up.  For a zkflock: what it wrote
+ * itself, see contender.h, with "revoked" in the first line, and one more line, the last, that says
+ * who asks:
  *
  *     zkflock/1 revoked exclusive
  *     ci@runner7 pid 4711: make deploy
@@ -25,7 +25,7 @@
  */
 char *revocation_encode(const char *data, size_t len, int64_t held_ms);
 
-/* Whether these bytes, of anybody's making, are such a text; who asks, or empty: see
+/* Returns true if these bytes, of anybody's making, are such a text; who asks, or empty: see
  * contender_who(). */
 bool revocation_decode(const char *data, size_t len, char who[CONTENDER_WHO_SIZE]);
 

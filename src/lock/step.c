@@ -1,4 +1,4 @@
-#include "lock/lock_state.h"
+#include "lock/lock_parts.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ void step_make_parents(struct lock *lock)
     session_create(lock->session, lock_tag(lock, TAG_ANCESTOR), lock->path, text, ZOO_PERSISTENT);
 }
 
-/* What the own znode is to say, to be freed; settling_ms: see struct contender_terms. */
+/* Returns the data for the own znode, to be freed; settling_ms: see struct contender_terms. */
 static char *own_data(const struct lock *lock, enum contender_state state, int64_t settling_ms)
 {
     static const enum contender_kind kinds[] = {
@@ -53,7 +53,7 @@ static unsigned int requests_above(const struct lock *lock)
     return (lock->above_path ? 2U : 0) + (lock->outer_path ? 1U : 0);
 }
 
-/* The list first, as of the lock's own znode; both behind the own create. */
+/* Lists, then reads the znode above, behind the own create. */
 static void read_above(struct lock *lock)
 {
     if (!lock->above_path)
@@ -77,7 +77,7 @@ void step_join(struct lock *lock)
     lock->proof_sent = lock->sent;
     lock->waited = false;
     lock->above = (struct above){0};
-    /* Another place: who vanishes meanwhile has not been waited for. */
+    /* It is another place: nobody who vanishes from now on has been waited for. */
     lock->settled = false;
     session_create(lock->session, lock_tag(lock, TAG_CREATE), own, data,
                    lock->terms.kind == NAMING_UNFAIR ? ZOO_EPHEMERAL : ZOO_EPHEMERAL_SEQUENTIAL);
@@ -88,7 +88,7 @@ void step_join(struct lock *lock)
     free(name);
 }
 
-/* A create whose answer was lost: the sync makes whichever server we are at now know of it. */
+/* The sync lets this server know of the create, which another one may have carried out. */
 void step_find(struct lock *lock)
 {
     flight_take_off(lock, STEP_FIND, 3 + requests_above(lock));
@@ -113,7 +113,11 @@ void step_sweep(struct lock *lock)
 void step_claim(struct lock *lock)
 {
     flight_take_off(lock, STEP_CLAIM, 2);
-    /* In this order: whose it is must not be older than the version that goes with its deletion. */
+    /*
+     * In this order.  A LEAVE whose answer was lost has changed version and owner at once; read the
+     * other way round, the new version could come with the old owner, and LEAVE would delete the
+     * znode of whoever has taken the name.
+     */
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
     session_exists(lock->session, lock_tag(lock, TAG_OWN), lock->node);
 }
@@ -124,12 +128,12 @@ void step_list(struct lock *lock)
     /* In this order: the list may be older than what the get shows, but not newer. */
     session_get_children(lock->session, lock_tag(lock, TAG_CHILDREN), lock->path, SESSION_NO_WATCH);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
-    /* Last, so that a znode of the same name but another's is not deleted with that version. */
+    /* Behind the version, as in step_claim(). */
     session_get(lock->session, lock_tag(lock, TAG_OWN), lock->node, SESSION_NO_WATCH);
     read_above(lock);
 }
 
-/* The list is for its watch; the Stat that is read behind it is not older. */
+/* The list sets the watch; the count comes from the Stat that is read behind it. */
 void step_count(struct lock *lock)
 {
     flight_take_off(lock, STEP_COUNT, 2);
@@ -143,7 +147,7 @@ void step_watch(struct lock *lock)
 {
     flight_take_off(lock, STEP_WATCH, 2);
     lock->changed_meanwhile = false;
-    /* In this order: the count has what was squared before the mark. */
+    /* In this order: the count includes what was squared before the mark was written. */
     session_get(lock->session, lock_tag(lock, TAG_PREDECESSOR), lock->predecessor,
                 SESSION_SET_WATCH);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
@@ -163,7 +167,7 @@ void step_verify(struct lock *lock)
     session_multi(lock->session, lock_tag(lock, TAG_MULTI), &op, 1);
 }
 
-/* With the version, so that nothing is overwritten that somebody asks for. */
+/* With the version: somebody may have written there that the lock is to be given up. */
 void step_prove(struct lock *lock)
 {
     char *data = own_data(lock, CONTENDER_HELD, 0);
@@ -176,8 +180,8 @@ void step_prove(struct lock *lock)
 }
 
 /*
- * The first line stays as it is: whoever waits behind goes by it.  The answer is not waited for: it
- * is news for people, of which nothing depends but the version.
+ * Keeps the first line, by which waiters go.  Does not wait for the answer: the text is for people,
+ * and only its version matters later.
  */
 void step_tell_settling(struct lock *lock, int64_t settling)
 {
@@ -190,8 +194,9 @@ void step_tell_settling(struct lock *lock, int64_t settling)
 }
 
 /*
- * The part of a transaction that proves that the own znode is there.  It marks it anew, for the
- * next in line to read the count once more, see queue_watching().  The data is to be freed.
+ * Makes the part of a transaction that proves that the own znode is there.  It writes the mark
+ * anew, which has the next waiter read the count again, see queue_watching().  Returns the data, to
+ * be freed.
  */
 static char *set_own_op(const struct lock *lock, zoo_op_t *op)
 {
@@ -202,8 +207,8 @@ static char *set_own_op(const struct lock *lock, zoo_op_t *op)
 }
 
 /*
- * Each set, to the same bytes, adds one to the version of the znode and so takes one off the count.
- * Returns how many.
+ * Counts out so many, LOCK_SQUARE_MAX at the most: each set, to the same bytes, adds one to the
+ * version of the znode and so takes one off the count.  Returns how many.
  */
 static uint32_t square(struct lock *lock, enum step step, const char *path, int32_t version,
                        const char *text, uint32_t count)
@@ -233,7 +238,7 @@ void step_square(struct lock *lock, uint32_t count)
     lock->proof_sent = lock->sent;
 }
 
-/* A count that cannot be right is left alone: there the next one waits too. */
+/* Leaves a count alone that cannot be right: there the next contender waits too. */
 void step_square_above(struct lock *lock)
 {
     const struct above *above = &lock->above;
@@ -263,7 +268,7 @@ void step_adopt(struct lock *lock, uint32_t base)
     free(own);
 }
 
-/* The ACL is looked at before the version, which is one that the znode does not have. */
+/* Gives a version that the znode cannot have; the server looks at the ACL first. */
 void step_ask_write(struct lock *lock)
 {
     int32_t other = lock->census.version ^ 0x40000000;

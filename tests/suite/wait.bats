@@ -233,26 +233,3 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, held for [^ ]+ by x-0000000000, a znode of no session: delete it$"
   zk "$ONE" delete "$LOCK/x-0000000000"
 }
-
-@test "a waiter that was stopped until its session expired joins again, and has all of --connect-timeout for it" {
-  hold "$LOCK" release
-  PROXY_OF=create open_proxy hold-reply 2
-  began=$(now)
-  wait_in_line log -z "$VIA" --session-timeout 2 --connect-timeout 3 "$LOCK" touch ran
-  kill -STOP "$waiter"
-  zk "$ONE" await-count "$LOCK" 1
-  eventually past $((began + 5000))
-  kill -CONT "$waiter"
-  # It has contact, and no answer yet.
-  proxy_strikes
-  eventually contains log "joining the queue again"
-  began=$(now)
-  eventually past $((began + 500))
-  let_pass
-  zk "$ONE" await-count "$LOCK" 2
-  touch release
-  ends_with 0 "$waiter"
-  ends_with 0 "$holder"
-  assert_exist ran
-  close_proxy
-}

@@ -65,6 +65,20 @@ static void test_fresh(void)
     CHECK("short lease, later", !lease_is_fresh(MS(3600), MS(50), MS(650) + 1));
 }
 
+static void test_together(void)
+{
+    const struct lease_hold a = {.length = MS(15000), .proven_at = MS(70)};
+    const struct lease_hold b = {.length = MS(4000), .proven_at = MS(90)};
+    struct lease_hold both = lease_together(a, b);
+
+    CHECK("the smaller lease from the older proof",
+          both.length == MS(4000) && both.proven_at == MS(70));
+    both = lease_together(b, a);
+    CHECK("the other way round", both.length == MS(4000) && both.proven_at == MS(70));
+    both = lease_together(LEASE_HOLD_NONE, a);
+    CHECK("one alone", both.length == MS(15000) && both.proven_at == MS(70));
+}
+
 static void test_faults(void)
 {
     const int64_t lengths[] = {MS(3500), MS(4000), MS(15000), MS(600000)};
@@ -105,5 +119,6 @@ void unit_lease(void)
     test_times();
     test_fit();
     test_fresh();
+    test_together();
     test_faults();
 }

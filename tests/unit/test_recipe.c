@@ -419,12 +419,54 @@ static void test_decide_adoption(void)
         CHECK("nobody ever left", vanished_after_adoption(&facts) == 0);
         facts.careful = true;
         CHECK("nobody to wait for", vanished_after_adoption(&facts) == 0);
+        facts.record = RECIPE_WRITABLE;
+        CHECK("nobody to wait for where a write is permitted",
+              vanished_after_adoption(&facts) == 0);
         facts.record = RECIPE_WRONG;
         CHECK("nobody ever left, but the record is wrong", verdict(&facts) == RECIPE_SETTLE);
+        facts.settled = true;
+        CHECK("waited for", verdict(&facts) == RECIPE_ADOPT);
+        facts.settled = facts.careful = false;
+        CHECK("the record is wrong, at the user's risk", verdict(&facts) == RECIPE_ADOPT);
+        facts.careful = true;
         facts.record = RECIPE_FORBIDDEN;
         CHECK("nobody to wait for without a record", verdict(&facts) == RECIPE_HOLD_BLIND);
         facts.census = census(2, 1, 0);
         CHECK("one has left", verdict(&facts) == RECIPE_SETTLE);
+    }
+}
+
+/* A lease that only a record can grant. */
+static void test_decide_longer_lease(void)
+{
+    static const struct {
+        enum recipe_record record;
+        enum recipe_verdict first, waited;
+    } expected[] = {
+        {RECIPE_UNCOUNTED, RECIPE_SETTLE, RECIPE_HOLD},
+        {RECIPE_WRONG, RECIPE_SETTLE, RECIPE_ADOPT},
+        {RECIPE_NEEDLESS, RECIPE_HOLD, RECIPE_HOLD},
+        {RECIPE_NO_RECORD, RECIPE_ASK_WRITE, RECIPE_ADOPT},
+        {RECIPE_WRITABLE, RECIPE_SETTLE, RECIPE_ADOPT},
+        {RECIPE_FORBIDDEN, RECIPE_SETTLE, RECIPE_REFUSE_LEASE},
+    };
+
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        struct recipe_facts facts = counted(RECIPE_EXCLUSIVE, 0);
+
+        facts.record = expected[i].record;
+        facts.longer_lease = true;
+        CHECK("not known", verdict(&facts) == expected[i].first);
+        facts.careful = false;
+        CHECK("at the user's risk", verdict(&facts) == expected[i].waited);
+        facts.careful = true;
+        settled(&facts);
+        CHECK("waited for", verdict(&facts) == expected[i].waited);
+        facts.settled = false;
+        facts.vanished_above = 1;
+        CHECK("a lock's holder vanished above",
+              verdict(&facts) ==
+                  (facts.record == RECIPE_NO_RECORD ? RECIPE_ASK_WRITE : RECIPE_SETTLE));
     }
 }
 
@@ -465,6 +507,7 @@ void unit_recipe(void)
     test_decide_permits();
     test_decide_uncounted();
     test_decide_adoption();
+    test_decide_longer_lease();
     test_decide_above();
     test_exhausted();
     test_lists();

@@ -1,0 +1,32 @@
+/*
+ * The inside of struct servers: servers.c reads and writes it as text, servers_resolve.c looks the
+ * names up.
+ */
+#ifndef ZKFLOCK_SERVERS_STATE_H
+#define ZKFLOCK_SERVERS_STATE_H
+
+#include <stddef.h>
+
+#include "ensemble/servers.h"
+
+struct host {
+    char *name;
+    char *port;
+};
+
+struct servers {
+    char *text;
+    char *chroot;
+    struct host *hosts;
+    size_t hosts_len;
+    char **addresses; /* "ADDRESS:PORT", the port last even for IPv6 */
+    size_t addresses_len;
+    bool warned; /* of names that cannot be resolved */
+};
+
+/* Adds ADDRESS:PORT, unless it is there already. */
+void servers_add_address(struct servers *servers, const char *address, const char *port);
+
+void servers_forget_addresses(struct servers *servers);
+
+#endif
