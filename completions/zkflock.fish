@@ -148,7 +148,7 @@ __zkflock_option -l max-runtime -x -d 'End COMMAND if it runs longer than this'
 __zkflock_option -l once-per -x -d 'Run only if the last success began longer ago than this'
 __zkflock_option -l now -d 'Run now even so, and count as a run'
 __zkflock_option -l skip-exit-code -x -d 'Exit status when it is not run'
-__zkflock_option -l tree -d 'Give the lock back when all that COMMAND started has ended'
+__zkflock_option -l tree -d 'Release the lock when all that COMMAND started has ended'
 __zkflock_option -s o -l close -d 'What COMMAND leaves behind is not under the lock'
 __zkflock_option -l hook -r -a '(__fish_complete_command)' \
     -d 'Run COMMAND EVENT when something happens to the lock'
@@ -169,11 +169,11 @@ __zkflock_option -l on-lost -x -a 'kill term warn' -d 'What to do to the command
 __zkflock_option -l lock-delay -x -d 'What to wait for a holder that vanished'
 
 __zkflock_option -l config -r -F -d 'Read this instead of the usual files'
-__zkflock_option -l show-config -d 'Print what holds and where it is set, run nothing'
-__zkflock_option -s v -l verbose -d "Tell what happens; twice: ZooKeeper's log too"
+__zkflock_option -l show-config -d 'Print the settings in effect and where each is set'
+__zkflock_option -s v -l verbose -d "Report what happens; twice: ZooKeeper's log too"
 __zkflock_option -l log-format -x -a 'text json' -d 'The form of messages'
 __zkflock_option -l log-syslog -d "To the system's log as well"
-__zkflock_option -s q -l quiet -d 'Tell of failures only'
+__zkflock_option -s q -l quiet -d 'Report failures only'
 __zkflock_option -s h -l help -d 'Print help'
 __zkflock_option -s V -l version -d 'Print the version'
 

@@ -30,11 +30,12 @@ static bool look(struct visit *visit)
     if (visit->status)
         return false;
     if (view->holders == 0) {
-        log_notice("%s %s", lock,
-                   !view->exists ? "does not exist: nobody holds it"
-                   : view->state == VIEW_SETTLING
-                       ? "is not held: a holder vanished, and is waited for"
-                       : "is not held");
+        log_notice(
+            "%s %s", lock,
+            !view->exists ? "does not exist: nobody holds it"
+            : view->state == VIEW_SETTLING
+                ? "is not held: a holder vanished, and the next contender waits one lease for it"
+                : "is not held");
         return stop(visit, EXITCODE_BUSY);
     }
     visit->len = view->holders;
@@ -176,7 +177,7 @@ static void tell_of_the_lease(const struct visit *visit)
         vanished += visit->holders[i].hit;
     }
     if (hit && vanished >= (uint32_t)visit->view.permits && visit->view.lease_ms)
-        log_notice("the next one starts in up to %s; by then that command is killed, unless its "
+        log_notice("the next holder starts within %s; by then that command is killed, unless its "
                    "--on-lost lets it go on",
                    clock_format(visit->view.lease_ms * CLOCK_MS, span));
 }

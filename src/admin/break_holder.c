@@ -67,11 +67,11 @@ static void is_gone(const struct visit *visit, struct holder *holder)
 
     holder->stage = DONE;
     if (!holder->hit)
-        log_notice("%s was given up before, by %s", lock, holder->who);
+        log_notice("%s was released before, by %s", lock, holder->who);
     else if (visit->by_force)
         log_notice("%s was taken away from %s", lock, holder->who);
     else
-        log_notice("%s was given up after %s, by %s", lock,
+        log_notice("%s was released after %s, by %s", lock,
                    clock_format(clock_now() - visit->began, span), holder->who);
 }
 
@@ -81,10 +81,10 @@ static void has_acted(struct visit *visit, struct holder *holder)
     if (visit->by_force) {
         is_gone(visit, holder);
     } else if (options_asked_wait(visit->options, CLOCK_NEVER) == 0) {
-        log_notice("asked to give %s up: %s", visit->options->lock, holder->who);
+        log_notice("asked the holder of %s to release it: %s", visit->options->lock, holder->who);
         holder->stage = DONE;
     } else {
-        log_info("asked to give %s up: %s", visit->options->lock, holder->who);
+        log_info("asked the holder of %s to release it: %s", visit->options->lock, holder->who);
         read_it(visit, holder, WATCHING);
     }
 }

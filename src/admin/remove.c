@@ -190,7 +190,7 @@ static bool remove_all(struct removal *removal)
         if (!remove_gather(removal) || !try_to_remove(removal))
             return false;
     if (lock_phase(removal->lock) != LOCK_LEFT) {
-        log_notice("%s is not removed: what goes with it changes all the time", lock);
+        log_notice("%s is not removed: its znodes keep changing", lock);
         return remove_stop(removal, EXITCODE_BUSY);
     }
     if (lock_failure(removal->lock, &why))

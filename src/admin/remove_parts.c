@@ -23,7 +23,7 @@ bool remove_refuse_used(struct removal *removal, size_t others, const char *who)
     if (others == 1)
         log_notice("%s is not removed: it is in use, by %s", lock, who);
     else
-        log_notice("%s is not removed: %zu are there, the first of them %s", lock, others, who);
+        log_notice("%s is not removed: %zu contenders use it, the first is %s", lock, others, who);
     return remove_stop(removal, EXITCODE_BUSY);
 }
 
@@ -196,7 +196,7 @@ bool remove_check_nested(struct removal *removal)
 
         if (strangers->count == 0 || (part == PART_NOTED && !remove_has_note(removal)))
             continue;
-        log_notice("%s is not removed: below %s are znodes that are no contenders, locks perhaps: "
+        log_notice("%s is not removed: below %s are znodes that are no contenders, perhaps locks: "
                    "%s%s",
                    removal->options->lock, part == PART_NOTED ? removal->note : "it",
                    strangers->first, strangers->count > 1 ? ", ..." : "");

@@ -11,7 +11,7 @@
 int action_take(struct options *options, enum action action)
 {
     if (options->action != ACTION_RUN && options->action != action) {
-        log_error("%s and %s do not go together: each is a thing of its own to do",
+        log_error("%s and %s do not go together: give one of them",
                   options_action_name(options->action), options_action_name(action));
         return EXITCODE_USAGE;
     }
@@ -64,8 +64,8 @@ int action_check(const struct options *options)
     if (first)
         return refuse(options, first);
     if (options->action == ACTION_HOLD && options->hold_export && !options->hold_for) {
-        log_error("--export goes with --for: in $( ) it is not certain which process calls "
-                  "zkflock; in a script --for $$");
+        log_error("--export needs --for: in $( ) zkflock cannot tell which process calls it; in a "
+                  "script give --for $$");
         return EXITCODE_USAGE;
     }
     return 0;

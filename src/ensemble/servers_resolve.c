@@ -152,7 +152,7 @@ int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char
         return -1;
     }
     if (servers->addresses_len == 0) {
-        *fault = failures ? failures : xstrdup("the servers' names stand for no address");
+        *fault = failures ? failures : xstrdup("the servers' names resolve to no address");
         return -1;
     }
     if (failures && !servers->warned)

@@ -91,7 +91,7 @@ static void leave_queue(struct keeper *keeper)
     while (lockset_phase(keeper->try.locks) == LOCK_LEAVING && clock_now() < deadline)
         keeper_pump(keeper, deadline);
     if (lockset_phase(keeper->try.locks) == LOCK_LEAVING && lockset_has_node(keeper->try.locks))
-        log_warning("no answer from the ensemble: %s could not be given back; it comes free when "
+        log_warning("no answer from the ensemble: %s could not be released; it comes free when "
                     "the session expires, in %d s at the most",
                     keeper->options->lock, (session_timeout_ms(keeper->try.session) + 999) / 1000);
     else if (lockset_phase(keeper->try.locks) == LOCK_LEFT && keeper->tenure.state == TENURE_HELD)

@@ -78,14 +78,14 @@ static bool held_for_caller(struct keeper *keeper)
             continue;
         if (kind == REENTRY_COMMAND)
             log_error(
-                "%s is held by the zkflock around this one, and would be waited for in vain: "
+                "%s is held by the zkflock around this one, and this one would wait for itself: "
                 "its environment ($ZKFLOCK_HELD) did not get here, or it is another user's, or "
                 "--no-reentry was given",
                 lock->path);
         else
             log_error(
-                "%s is held for process %d, which this one is part of, and would be waited for "
-                "in vain; take its environment there, "
+                "%s is held for process %d, which this one is part of, and this one would wait for "
+                "itself; take its environment there, "
                 "eval \"$(zkflock --hold --for $$ --export LOCK || echo exit 1)\", to use the lock "
                 "in here, or --unlock it first",
                 lock->path, (int)caller);

@@ -46,9 +46,9 @@ static bool would_wait_for_itself(struct keeper *keeper, const struct reentry_lo
 
 static bool is_full(struct keeper *keeper, const struct reentry_lock *lock)
 {
-    log_error("%s is held by the zkflock around this one, and used by as many others inside it as "
-              "it takes",
-              lock->path);
+    log_error(
+        "%s is held by the zkflock around this one, and all its places for re-entry are taken",
+        lock->path);
     return keeper_stop(keeper, EXITCODE_OSERR);
 }
 

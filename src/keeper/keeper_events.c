@@ -35,7 +35,7 @@ static void take_signal(struct keeper *keeper, const struct signals_received *re
     if (running && keeper->hold) {
         /* A signal to all that is around the caller ends the caller too, under the lock. */
         if (signals_end(number))
-            log_info("%s is held until %s ends; --unlock gives it back", keeper->options->lock,
+            log_info("%s is held until %s ends; --unlock releases it", keeper->options->lock,
                      keeper->hold->name);
     } else if (running) {
         /* The terminal need not have reached what is left of a command that has ended. */

@@ -79,7 +79,7 @@ static void ended_by_signal(struct keeper *keeper)
 
 bool keeper_front_died(struct keeper *keeper)
 {
-    log_error("zkflock was killed, so the command is ended and the lock given back");
+    log_error("zkflock was killed, so the command is ended and the lock released");
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 

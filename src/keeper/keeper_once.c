@@ -117,7 +117,7 @@ void keeper_forget_once(struct keeper *keeper)
 /* Refuses to run after --deadline, which like -w does not end the wait for a vanished holder. */
 static bool is_in_time(struct keeper *keeper)
 {
-    return !keeper_is_late(keeper) || keeper_too_late(keeper, false, "it was there too late");
+    return !keeper_is_late(keeper) || keeper_too_late(keeper, false, "it was acquired too late");
 }
 
 bool keeper_is_due(struct keeper *keeper)

@@ -75,7 +75,7 @@ void keeper_offer(struct keeper *keeper)
         procid_of(keeper->guard.pid, &terms.holder);
     keeper->users.reentry = reentry_offer(&terms);
     if (!keeper->users.reentry)
-        log_warning("cannot be asked by zkflocks inside the command: %s", strerror(errno));
+        log_warning("zkflocks inside the command cannot use the lock: %s", strerror(errno));
     else if (keeper->hold)
         reentry_allow_unlock(keeper->users.reentry, keeper->options->lock);
 }

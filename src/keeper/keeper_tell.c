@@ -228,7 +228,7 @@ bool keeper_say_survivor(const struct keeper *keeper, bool lease_over)
     log_error("process %d (%s), which %s has started, cannot be killed: %s %s", (int)pid, owner,
               keeper->command->argv[0], keeper->options->lock,
               lease_over ? "may have its next holder now, at the same time"
-                         : "is not given back before it has ended");
+                         : "is not released before it has ended");
     return true;
 }
 

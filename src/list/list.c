@@ -27,11 +27,11 @@ static int check(const struct options *options)
     if (!asks_by_status(options))
         return 0;
     if (options->json || options->watch || options->held_only) {
-        log_error("-q does not go with %s: it tells by the exit status alone whether a LOCK is "
-                  "held",
-                  options->json    ? "--json"
-                  : options->watch ? "--watch"
-                                   : "--held");
+        log_error(
+            "-q does not go with %s: with -q only the exit status says whether a LOCK is held",
+            options->json    ? "--json"
+            : options->watch ? "--watch"
+                             : "--held");
         return EXITCODE_USAGE;
     }
     if (!options->names[0] || options->names[1]) {

@@ -165,7 +165,7 @@ static void take_event(struct watch *watch, const struct session_event *event)
         watch->stale_since = clock_now();
     }
     if (event->type == SESSION_DISCONNECTED && watch->contact && !watch->live)
-        log_notice("lost contact with %s; trying on", servers_text(watch->admin->options->servers));
+        log_notice("lost contact with %s; retrying", servers_text(watch->admin->options->servers));
     if (event->type == SESSION_CONNECTED && !watch->contact && !watch->live)
         log_notice("in contact with %s again", servers_text(watch->admin->options->servers));
     if (event->type == SESSION_DISCONNECTED || event->type == SESSION_EXPIRED)

@@ -23,7 +23,7 @@ static void leave_because_permits(struct lock *lock)
         leave_because(lock, EXITCODE_CONFIG, "%s holds the permits of a semaphore; it is no lock",
                       lock->path);
     else if (!lock->record.permits)
-        leave_because(lock, EXITCODE_CONFIG, "%s is a lock and no place for permits", lock->path);
+        leave_because(lock, EXITCODE_CONFIG, "%s is a lock, and cannot hold permits", lock->path);
     else
         leave_because(lock, EXITCODE_CONFIG,
                       "%s has %d permits, not %d: all have to ask for the same number",

@@ -88,7 +88,7 @@ static void settle(struct lock *lock)
     lock->waited_for = counted ? recipe_vanished(lock->census, lock->record.base) : 0;
     step_tell_settling(lock, delay);
     if (lock->above.vanished > 0)
-        log_info("%s: a holder may have vanished from a lock that stood there; its command may run "
+        log_info("%s: a holder of a former lock there may have vanished; its command may run "
                  "for %s more",
                  lock->above_path, clock_format(lock->settled_at - clock_now(), span));
     else

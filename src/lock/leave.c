@@ -109,9 +109,10 @@ void leave_removed(struct lock *lock)
     }
     lock->step = STEP_NONE;
     if (rc == ZNOTEMPTY || rc == ZBADVERSION)
-        leave_because(lock, EXITCODE_BUSY, "%s is not removed: somebody has just come", path);
+        leave_because(lock, EXITCODE_BUSY, "%s is not removed: another contender has just joined",
+                      path);
     else if (rc == ZNONODE)
-        leave_because(lock, EXITCODE_BUSY, "not removed: somebody has just deleted %s", path);
+        leave_because(lock, EXITCODE_BUSY, "not removed: somebody just deleted %s", path);
     else
         leave_because_rc(lock, rc, other && other->record ? "write to" : "delete", path);
 }
@@ -175,7 +176,7 @@ void leave_answered(struct lock *lock)
         char *sentence = fault_sentence(rc, to_count ? "write to" : "delete",
                                         to_count ? lock->path : lock->node);
 
-        log_warning("%s; it goes with the session", sentence);
+        log_warning("%s; the ensemble deletes it when the session ends", sentence);
         free(sentence);
         lock->sweeping = false; /* it would be found and refused for ever */
         leave_done(lock);

@@ -6,11 +6,11 @@
 #include "base/xalloc.h"
 #include "lock/lock_parts.h"
 
-/* Joins again: the own znode was deleted by somebody, or by a back-off whose answer was lost. */
+/* Joins again: somebody deleted the own znode, or a back-off did whose answer was lost. */
 static void rejoin(struct lock *lock)
 {
     if (!lock->backing_off)
-        log_warning("the own znode was deleted by somebody; joining the queue of %s again",
+        log_warning("somebody deleted the znode of this zkflock; joining the queue of %s again",
                     lock->path);
     lock_forget_place(lock);
     lock_renew_guid(lock);
@@ -86,7 +86,7 @@ static void consider_place(struct lock *lock)
     else if (lock->place.ahead > 0 && lock->is_around)
         leave_because(
             lock, EXITCODE_USAGE,
-            "%s is held by the zkflock around this one, and would be waited for in vain: "
+            "%s is held by the zkflock around this one, and this one would wait for itself: "
             "it is out of reach from here (no $ZKFLOCK_HELD, other --servers, another user, "
             "--no-reentry)",
             lock->path);

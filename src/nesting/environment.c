@@ -231,7 +231,7 @@ bool environment_print(const char *exported, const char *lock, const char *node,
     free(record);
     free(all);
     if (error)
-        log_error("cannot print the environment of %s: %s; it is given back", lock, reason(error));
+        log_error("cannot print the environment of %s: %s; it is released", lock, reason(error));
     return !error;
 }
 
@@ -250,7 +250,8 @@ bool environment_take_back(const char *lock, const char *name)
     }
     free(others);
     if (error)
-        log_error("%s is given back, but its environment cannot be: %s", lock, reason(error));
+        log_error("%s was released, but its environment cannot be printed: %s", lock,
+                  reason(error));
     return !error;
 }
 

@@ -55,12 +55,13 @@ static bool is_certain(pid_t parent)
     pid_t adopter = find_adopter();
 
     if (parent <= 1 || adopter < 0 || getppid() != parent || parent == adopter)
-        log_error("--hold: it is not certain which process has called zkflock; --for PID says for "
-                  "which one to hold the lock, in a script --for $$");
+        log_error("--hold: cannot tell which process called zkflock; name it with --for PID, in a "
+                  "script --for $$");
     else if (procid_is_bare_fork(parent))
-        log_error("--hold: process %d, which has called zkflock, is a subshell, and may end at "
-                  "once; --for PID says for which one to hold the lock, in a script --for $$",
-                  (int)parent);
+        log_error(
+            "--hold: process %d, which has called zkflock, is a subshell, and may end at once; "
+            "name the process to hold the lock for with --for PID, in a script --for $$",
+            (int)parent);
     else
         return true;
     return false;

@@ -54,7 +54,7 @@ static int give_back(const struct options *options, struct wanted *wanted)
     if (!holds_find(options->hold_for, clock_now() + CONNECT_PATIENCE, ask, wanted)) {
         if (wanted->together)
             log_notice("%s is held for %s as --with of another lock: --unlock that one, and all "
-                       "are given back",
+                       "are released",
                        options->lock, whom);
         else
             log_notice("%s is not held for %s%s%s: there is nothing to unlock", options->lock, whom,
@@ -62,15 +62,16 @@ static int give_back(const struct options *options, struct wanted *wanted)
         return EXITCODE_BUSY;
     }
     if (wanted->answer == REENTRY_IN_USE)
-        log_notice("%s is used by a zkflock inside %s, and given back when that has ended",
+        log_notice("%s is used by a zkflock inside %s, and released when that has ended",
                    options->lock, whom);
     if (wanted->answer == REENTRY_SILENT) {
-        log_error("what holds a lock for %s does not answer, and may hold %s", whom, options->lock);
+        log_error("the zkflock that holds a lock for %s does not answer; it may hold %s", whom,
+                  options->lock);
         return EXITCODE_UNREACHABLE;
     }
     if (wanted->answer != REENTRY_STUCK)
         return 0;
-    log_error("no answer from the ensemble: %s could not be given back; it is held for %s no more, "
+    log_error("no answer from the ensemble: %s could not be released; it is held for %s no more, "
               "and comes free when the session expires",
               options->lock, whom);
     return EXITCODE_UNREACHABLE;

@@ -100,7 +100,7 @@ void legacy_settle(const struct legacy *legacy, struct servers *servers, int64_t
 
     serve(session, set, clock_now() + patience);
     log_info("the keeper was killed; its place in the queue %s",
-             lockset_phase(set) == LOCK_LEFT ? "has been given back" : "goes with its session");
+             lockset_phase(set) == LOCK_LEFT ? "has been released" : "ends with its session");
     lockset_free(set);
     session_close(session);
 }

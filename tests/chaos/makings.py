@@ -19,7 +19,7 @@ REFUSALS = (
     r"is a semaphore; give --permits",
     r"in use as a lock without --permits",
     r"holds the permits of a semaphore; it is no lock",
-    r"is a lock and no place for permits",
+    r"is a lock, and cannot hold permits",
     r"is a lock without permits; leave out --permits",
     r"has no record of its lease and its ACL does not let this client write one",
 )

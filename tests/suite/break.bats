@@ -37,7 +37,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   patient "$LOCK" a
   wait_in_line log "$LOCK" touch ran
   run -0 step_in --revoke --yes "$LOCK"
-  assert_output --regexp "^zkflock: $LOCK was given up after .*, by .*@.* pid [0-9]+: bash -c "
+  assert_output --regexp "^zkflock: $LOCK was released after .*, by .*@.* pid [0-9]+: bash -c "
   ends_with 7 "$holder"
   assert_exist a.cleaned
   # Nobody vanished, so that the next one starts at once.
@@ -85,7 +85,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   patient "$LOCK" a
   kill -STOP "$(children "$holder" lock-guard)"
   run -0 step_in --revoke --yes -n "$LOCK"
-  assert_output --regexp "^zkflock: asked to give $LOCK up: .*@.* pid [0-9]+: bash -c "
+  assert_output --regexp "^zkflock: asked the holder of $LOCK to release it: .*@.* pid [0-9]+: bash -c "
   kill -CONT "$(children "$holder" lock-guard)"
   ends_with 7 "$holder"
 }
@@ -217,7 +217,7 @@ EOF
   eventually contains curator held
   run -0 step_in --revoke --yes "$LOCK"
   assert_line --regexp "^zkflock: warning: $LOCK is held by _c_.*-lock-0000000000, which is no zkflock: it may not notice, and go on working"
-  assert_line --regexp "^zkflock: $LOCK was given up after .*, by _c_"
+  assert_line --regexp "^zkflock: $LOCK was released after .*, by _c_"
   ends_with 0 "$curator"
   assert contains curator released
 }
@@ -264,7 +264,7 @@ EOF
   assert_not_exist a.cleaned
   run -0 terminal "send=zkflock --revoke $LOCK; echo status \$?\n" \
     "expect=Ask the holder to give it up? [y/N] " 'send=y\n' \
-    "expect=$LOCK was given up after" 'expect=status 0'
+    "expect=$LOCK was released after" 'expect=status 0'
   ends_with 7 "$holder"
 }
 
@@ -288,7 +288,7 @@ EOF
   wait_in_line log "$LOCK" touch ran
   run -0 step_in --break --yes "$LOCK"
   assert_line --index 0 --regexp "^zkflock: $LOCK was taken away from .*@.* pid [0-9]+: bash -c "
-  assert_line --index 1 "zkflock: the next one starts in up to 4 s; by then that command is killed, unless its --on-lost lets it go on"
+  assert_line --index 1 "zkflock: the next holder starts within 4 s; by then that command is killed, unless its --on-lost lets it go on"
   ends_with 75 "$holder"
   assert contains a.log "lost $LOCK: the znode"
   ends_with 0 "$waiter"
@@ -307,7 +307,7 @@ EOF
   # With the second one, as many have vanished as there are permits.
   patient "$LOCK" b --permits 2
   run -0 step_in --break --yes "$LOCK"
-  assert_line --index 1 "zkflock: the next one starts in up to 4 s; by then that command is killed, unless its --on-lost lets it go on"
+  assert_line --index 1 "zkflock: the next holder starts within 4 s; by then that command is killed, unless its --on-lost lets it go on"
   ends_with 75 "$holder"
   run -0 zkflock --list "$LOCK"
   assert_line --index 1 "free, but a holder vanished: the next one waits 4 s, lease 4 s"

@@ -275,7 +275,7 @@ EOF
   let_pass
   ends_with 0 "$late"
   assert_exist ran
-  assert contains log "the own znode was deleted by somebody"
+  assert contains log "somebody deleted the znode of this zkflock"
   close_proxy
 }
 

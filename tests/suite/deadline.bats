@@ -169,7 +169,7 @@ vanish() {
     # shellcheck disable=SC2086
     run -0 zkflock --deadline 1 -E 0 $once "$LOCK" touch ran
     # With -q the lock is busy, without a message.
-    sentence="zkflock: $LOCK was not taken within --deadline 1 s: it was there too late"
+    sentence="zkflock: $LOCK was not taken within --deadline 1 s: it was acquired too late"
     if [ -z "$once" ]; then assert_output "$sentence"; else assert_output ""; fi
     later_by 3000 "$before" "$(now)"
     assert_not_exist ran

@@ -130,7 +130,7 @@ start_at_terminal() { # start_at_terminal [OPTION]...: its processes in $front, 
   kill -KILL "$front"
   zk "$ONE" await-count "$LOCK" 0
   assert_equal "$(zk "$ONE" stat "$LOCK" | cut -d' ' -f1)" 1
-  assert_equal "$(tail -n 1 log)" "zkflock: zkflock was killed, so the command is ended and the lock given back"
+  assert_equal "$(tail -n 1 log)" "zkflock: zkflock was killed, so the command is ended and the lock released"
   touch looked
   wait "$person"
   run -0 timeout 5 zkflock -n "$LOCK" true

@@ -108,7 +108,7 @@ other_servers() { # other_servers I
   for i in 1 2 3; do ensemble kill "$i"; done
   touch release
   ends_with 7 "$holder"
-  assert grep -q "no answer from the ensemble: $LOCK could not be given back; it comes free when the session expires, in 2 s at the most" log
+  assert grep -q "no answer from the ensemble: $LOCK could not be released; it comes free when the session expires, in 2 s at the most" log
   for i in 1 2 3; do ensemble revive "$i" 3>&- 4>&- & done # none serves before two are there
   wait
   run -0 zkflock -v --connect-timeout 30 "$LOCK" echo ran
@@ -201,7 +201,7 @@ through_proxy() {
   ends_with 0 "$holder"
   eventually gone "$waiter"
   ends_with 0 "$waiter"
-  assert contains log "the own znode was deleted by somebody"
+  assert contains log "somebody deleted the znode of this zkflock"
   assert_exist ran
   end_proxy
   assert_equal "$cut" cut

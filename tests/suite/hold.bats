@@ -97,7 +97,7 @@ nothing"
     assert_regex "$(cat one)" "ZKFLOCK_HELD=.*ZKFLOCK_LOCK=$LOCK/a"
   done
   run -71 sh -c 'zkflock --hold --for $$ "$1" && exec zkflock --unlock --for $$ --export "$1" >/dev/full' sh "$LOCK"
-  assert_output "zkflock: $LOCK is given back, but its environment cannot be: No space left on device"
+  assert_output "zkflock: $LOCK was released, but its environment cannot be printed: No space left on device"
 }
 
 @test "--unlock --export: what was there before comes back, in whatever order holds end" {
@@ -203,7 +203,7 @@ nothing"
 @test "--hold --export: an environment that cannot be printed is a failure, and the lock is given back" {
   run -71 bash -c 'zkflock --hold --export --for $1 "$2" 2>log >/dev/full' bash $$ "$LOCK"
   assert_equal "$(cat log)" \
-    "zkflock: cannot print the environment of $LOCK: No space left on device; it is given back"
+    "zkflock: cannot print the environment of $LOCK: No space left on device; it is released"
   eventually is_free "$LOCK"
 }
 
@@ -218,7 +218,7 @@ print(hold.returncode, hold.stderr)
 print(subprocess.run(["zkflock", "-w", "5", sys.argv[1], "echo", "free"],
                      capture_output=True, text=True, timeout=20).stdout)
 PYTHON
-  assert_line "71 zkflock: cannot print the environment of $LOCK: nobody reads it; it is given back"
+  assert_line "71 zkflock: cannot print the environment of $LOCK: nobody reads it; it is released"
   assert_line free
 }
 
@@ -241,7 +241,7 @@ PYTHON
 @test "--hold --with: --unlock of another lock of the set releases nothing and says why" {
   run -0 bash -c 'zkflock --hold --with "$1/b" "$1/a"; zkflock -u "$1/b"; echo $?
     zkflock -n --no-reentry "$1/b" true || echo held; zkflock -u "$1/a"; zkflock -n "$1/b" echo free' bash "$LOCK"
-  assert_line --index 0 "zkflock: $LOCK/b is held for this script as --with of another lock: --unlock that one, and all are given back"
+  assert_line --index 0 "zkflock: $LOCK/b is held for this script as --with of another lock: --unlock that one, and all are released"
   assert_line --index 1 1
   assert_line held
   assert_line --index 4 free
@@ -292,7 +292,7 @@ EOF
     zkflock -u "$1" || echo "nothing more: $?"
     unset ZKFLOCK_HELD ZKFLOCK_NODE; zkflock -q -n "$1" true || echo "still held: $?"
     touch end; wait; zkflock -w 10 "$1" echo free' bash "$LOCK"
-  assert_output "zkflock: $LOCK is used by a zkflock inside this script, and given back when that has ended
+  assert_output "zkflock: $LOCK is used by a zkflock inside this script, and released when that has ended
 zkflock: $LOCK is not held for this script: there is nothing to unlock
 nothing more: 1
 still held: 1
@@ -368,7 +368,7 @@ exec zkflock --hold "$2"
 EOF
   for what in child orphan; do
     run -0 timeout 20 python3 adopter "$what" "$LOCK"
-    assert_line --index 0 'zkflock: --hold: it is not certain which process has called zkflock; --for PID says for which one to hold the lock, in a script --for $$'
+    assert_line --index 0 'zkflock: --hold: cannot tell which process called zkflock; name it with --for PID, in a script --for $$'
     assert_line --index 1 64
   done
   is_free "$LOCK"
@@ -420,7 +420,7 @@ EOF
 
 @test "--hold: a script without the environment of --export is refused instead of waiting for itself" {
   run -64 bash -c 'zkflock --hold "$1"; zkflock "$1" touch ran' bash "$LOCK"
-  assert_output --regexp "^zkflock: $LOCK is held for process [0-9]+, which this one is part of, and would be waited for in vain; "
+  assert_output --regexp "^zkflock: $LOCK is held for process [0-9]+, which this one is part of, and this one would wait for itself; "
   assert_not_exist ran
   # The advice in the message works.
   advice=$(sed -n 's/.*take its environment there, \(eval ".*"\), to use.*/\1/p' <<<"$output")
@@ -485,7 +485,7 @@ True True"
   zkflock --hold -z "$VIA" --for $$ --session-timeout 4 "$LOCK" 2>log
   kill -STOP "$proxy_pid"
   run -69 timeout 20 zkflock -u --for $$ "$LOCK"
-  assert_output "zkflock: no answer from the ensemble: $LOCK could not be given back; it is held for that process no more, and comes free when the session expires"
+  assert_output "zkflock: no answer from the ensemble: $LOCK could not be released; it is held for that process no more, and comes free when the session expires"
   close_proxy
   zk "$ONE" await-count "$LOCK" 0
 }
@@ -529,7 +529,7 @@ EOF
   for signal in TERM HUP USR1; do
     kill -"$signal" "$keeper"
   done
-  eventually is_told 3 "$LOCK is held until process $script ends; --unlock gives it back"
+  eventually is_told 3 "$LOCK is held until process $script ends; --unlock releases it"
   is_busy "$LOCK"
   touch end
   ends_with 0 "$script"
@@ -550,7 +550,7 @@ EOF
   eventually gone "$(cat zombie)"
   refuses 64 "--hold takes no COMMAND: leave 'touch' out" --hold "$LOCK" touch ran
   refuses 64 "--unlock takes no COMMAND: leave 'touch' out" -u "$LOCK" touch ran
-  refuses 64 "--hold and --unlock do not go together: each is a thing of its own to do" --hold -u "$LOCK"
+  refuses 64 "--hold and --unlock do not go together: give one of them" --hold -u "$LOCK"
   refuses 64 "--export goes with --hold and --unlock alone" --export "$LOCK" touch ran
   for action in --unlock --revoke --break --remove; do
     refuses 64 "--with does not go with $action: give that LOCK a call of its own" "$action" --with b "$LOCK"

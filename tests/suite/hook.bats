@@ -302,7 +302,7 @@ EOS
   touch go
   ends_with 0 "$keeper"
   assert_equal "$(events)" acquired
-  assert grep -q "could not be given back" log
+  assert grep -q "could not be released" log
   close_proxy
   zk "$ONE" await-count "$LOCK" 0
 }

@@ -93,7 +93,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   usage "invalid option -- 'y'" -y "$LOCK" touch ran
   usage "option requires an argument -- 'w'" -w
   usage "option '--ver' is ambiguous; possibilities: '--verbose' '--version'" --ver "$LOCK" touch ran
-  usage "-F, --no-fork is not possible: the process that holds the lock has to stay, to give it back; leave the option out" -F "$LOCK" touch ran
+  usage "-F, --no-fork is not possible: the process that holds the lock has to stay, to release it; leave the option out" -F "$LOCK" touch ran
   usage "-c goes behind LOCK: zkflock LOCK -c 'SHELL COMMAND'" -c "touch ran" "$LOCK"
 }
 
@@ -335,7 +335,7 @@ zkflock: no locks below /locks"
   assert_output --partial "held"
   run -1 zkflock -n "$LOCK" true
   run -0 zkflock --revoke --yes -n "$LOCK"
-  assert_output --partial "asked to give $LOCK up"
+  assert_output --partial "asked the holder of $LOCK to release it"
   run -0 zk "$ONE" get "$LOCK/$(zk "$ONE" ls "$LOCK")"
   assert_output __REVOKE__
   eval "exec ${OTHER[1]}>&-"

@@ -338,7 +338,7 @@ unkillable() {
 @test "a process that cannot be killed while there is contact is named, too, and the lock is not given back" {
   unkillable --lease 3.5
   kill -KILL "$guard"
-  eventually contains "$BATS_TEST_TMPDIR/log" "process $pid (uid 0), which sh has started, cannot be killed: $LOCK is not given back before it has ended"
+  eventually contains "$BATS_TEST_TMPDIR/log" "process $pid (uid 0), which sh has started, cannot be killed: $LOCK is not released before it has ended"
   assert gone "$below"
   run -1 zkflock -n "$LOCK" true
   touch release

@@ -244,10 +244,10 @@ free, lease 15 s"
 @test "--list: what it does not go with" {
   refuses 64 "--list -q takes exactly one LOCK, and tells by the exit status whether it is held" --list -q
   refuses 64 "--list -q takes exactly one LOCK, and tells by the exit status whether it is held" --list -q a b
-  refuses 64 "-q does not go with --json: it tells by the exit status alone whether a LOCK is held" --list -q --json a
-  refuses 64 "-q does not go with --held: it tells by the exit status alone whether a LOCK is held" --list -q --held a
+  refuses 64 "-q does not go with --json: with -q only the exit status says whether a LOCK is held" --list -q --json a
+  refuses 64 "-q does not go with --held: with -q only the exit status says whether a LOCK is held" --list -q --held a
   refuses 64 "--held does not go with --watch, which tells of locks that come free, too" --list --held --watch
-  refuses 64 "-q does not go with --watch: it tells by the exit status alone whether a LOCK is held" --list -q --watch a
+  refuses 64 "-q does not go with --watch: with -q only the exit status says whether a LOCK is held" --list -q --watch a
   refuses 64 "the LOCK '/a//b' has an empty part (//)" --list /a//b
   refuses 69 "no server reachable at 127.0.0.1:1 within 300 ms: Connection refused; check --servers (or \$ZKFLOCK_SERVERS) and that ZooKeeper runs there" \
     --list -z 127.0.0.1:1 --connect-timeout 0.3

@@ -136,7 +136,7 @@ watches() { # how many fired, on deletions or changes
   assert_output inner
 }
 
-@test "a waiter whose host crashes leaves no ghost: its znode goes with its session" {
+@test "a waiter whose host crashes leaves no ghost: its znode ends with its session" {
   hold "$LOCK" release
   wait_in_line log.1 --session-timeout 1 "$LOCK" true
   ghost=$waiter

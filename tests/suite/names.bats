@@ -201,7 +201,7 @@ loses_at_once() {
   take_over "$node"
   touch first
   wait "$holder"
-  eventually contains log "the own znode was deleted by somebody"
+  eventually contains log "somebody deleted the znode of this zkflock"
   zk "$ONE" await-count "$LOCK" 2
   assert_not_exist ran
   give_up
@@ -215,7 +215,7 @@ loses_at_once() {
   local waiter=$!
   eventually contains log "a contender vanished"
   take_over
-  eventually contains log "the own znode was deleted by somebody"
+  eventually contains log "somebody deleted the znode of this zkflock"
   zk "$ONE" await-count "$LOCK" 2
   assert_not_exist ran
   give_up

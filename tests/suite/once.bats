@@ -263,7 +263,7 @@ thaw() { # thaw PID NAME
 }
 
 @test "once-per: whichever message is lost, one run is noted once" {
-  # Before the fourth the lock is taken, after the seventh it is given back.
+  # Before the fourth the lock is taken, after the seventh it is released.
   for direction in request reply; do
     for number in 3 4 5 6 7 8; do
       open_proxy "$direction" "$number"

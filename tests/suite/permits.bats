@@ -303,7 +303,7 @@ both_kinds() {
 @test "--permits: if others have left the znode and there is no record, zkflock waits for them, once" {
   make_without_record "$LOCK" 2
   run -0 zkflock -v --permits 2 "$LOCK" echo ran
-  assert_line --partial "$LOCK: a holder may have vanished from a lock that stood there"
+  assert_line --partial "$LOCK: a holder of a former lock there may have vanished"
   assert_line ran
   run -0 zkflock -v --permits 2 "$LOCK" echo ran
   refute_output --partial vanished
@@ -336,7 +336,7 @@ both_kinds() {
   done
   for name in used wrong; do
     PATIENCE=40 eventually gone "$(cat "pid.$name")"
-    assert contains "log.$name" "$LOCK/$name: a holder may have vanished from a lock that stood there"
+    assert contains "log.$name" "$LOCK/$name: a holder of a former lock there may have vanished"
     assert_exist "ran.$name"
   done
   run -0 zkflock -v --permits 2 "$LOCK/used" echo ran

@@ -111,7 +111,7 @@ EOF
     for user in "" "setpriv --reuid 65534 --clear-groups"; do
       # shellcheck disable=SC2086 # words
       run -64 inside $kind "$lock" $user "${scrubbed[@]}" zkflock $kind "$lock" touch ran
-      assert_output "zkflock: $lock is held by the zkflock around this one, and would be waited for in vain: its environment (\$ZKFLOCK_HELD) did not get here, or it is another user's, or --no-reentry was given"
+      assert_output "zkflock: $lock is held by the zkflock around this one, and this one would wait for itself: its environment (\$ZKFLOCK_HELD) did not get here, or it is another user's, or --no-reentry was given"
     done
   done
   run -64 inside "$LOCK" "${scrubbed[@]}" zkflock -n "$LOCK" touch ran
@@ -125,7 +125,7 @@ EOF
   open_proxy none 0
   for kind in -x -s; do
     run -64 inside "$LOCK" zkflock "$kind" -z "$VIA" "$LOCK" touch ran
-    assert_output "zkflock: $LOCK is held by the zkflock around this one, and would be waited for in vain: it is out of reach from here (no \$ZKFLOCK_HELD, other --servers, another user, --no-reentry)"
+    assert_output "zkflock: $LOCK is held by the zkflock around this one, and this one would wait for itself: it is out of reach from here (no \$ZKFLOCK_HELD, other --servers, another user, --no-reentry)"
   done
   assert_not_exist ran
   # Two readers need not wait for each other.
@@ -273,7 +273,7 @@ os.system('zkflock -n "$ZKFLOCK_LOCK" echo let in')
 EOF
   run -0 sh -c 'ulimit -n 4096; timeout 60 zkflock "$0" /usr/bin/python3 crowd' "$LOCK"
   assert_line --index 0 "{'entered'}"
-  assert_line --index 1 "zkflock: $LOCK is held by the zkflock around this one, and used by as many others inside it as it takes"
+  assert_line --index 1 "zkflock: $LOCK is held by the zkflock around this one, and all its places for re-entry are taken"
   assert_line --index 2 71
   assert_line --index 3 "let in"
   assert_not_exist ran
@@ -350,7 +350,7 @@ holder_cut_off() { # holder_cut_off SCRIPT [OPTION]...: pid in $holder
   # A process that a zkflock inside has left behind does not use the lock.
   holder_cut_off 'zkflock "$0" sh -c "sleep 1000 & echo \$! >left"' --lease 4 --session-timeout 2
   ends_with 0 "$holder"
-  assert_file_contains log "could not be given back"
+  assert_file_contains log "could not be released"
   refute gone "$(cat left)"
   kill -KILL "$(cat left)"
   close_proxy

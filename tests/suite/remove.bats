@@ -109,7 +109,7 @@ load remove
   zkflock "$LOCK-a" true
   zkflock "$LOCK-a/b" true
   run -1 removal "$LOCK-a"
-  assert_output "zkflock: $LOCK-a is not removed: below it are znodes that are no contenders, locks perhaps: b"
+  assert_output "zkflock: $LOCK-a is not removed: below it are znodes that are no contenders, perhaps locks: b"
   run -0 removal "$LOCK-a/b"
   run -0 removal "$LOCK-a"
 }
@@ -140,7 +140,7 @@ load remove
   zkflock --once-per 1h "$LOCK" true
   zk "$ONE" create "$LOCK.once/child"
   run -1 removal "$LOCK"
-  assert_output "zkflock: $LOCK is not removed: below $LOCK.once are znodes that are no contenders, locks perhaps: child"
+  assert_output "zkflock: $LOCK is not removed: below $LOCK.once are znodes that are no contenders, perhaps locks: child"
   zk "$ONE" delete "$LOCK.once/child"
   run -0 removal "$LOCK"
   assert_equal "$(left)" ""
@@ -190,12 +190,12 @@ load remove
   zkflock --lease 4 --permits 2 "$LOCK" true
   zkflock "$LOCK/locks/foo" true
   run -1 removal "$LOCK"
-  assert_output "zkflock: $LOCK is not removed: below it are znodes that are no contenders, locks perhaps: locks/foo"
+  assert_output "zkflock: $LOCK is not removed: below it are znodes that are no contenders, perhaps locks: locks/foo"
   run -0 removal "$LOCK/locks/foo"
   zk "$ONE" create "$LOCK/leases/bar"
   zk "$ONE" create "$LOCK/leases/foo"
   run -1 removal -w 0.5 "$LOCK"
-  assert_output --regexp "^zkflock: $LOCK is not removed: below it are znodes that are no contenders, locks perhaps: leases/(foo|bar), \.\.\.\$"
+  assert_output --regexp "^zkflock: $LOCK is not removed: below it are znodes that are no contenders, perhaps locks: leases/(foo|bar), \.\.\.\$"
   for name in foo bar; do zk "$ONE" delete "$LOCK/leases/$name"; done
   # Nobody counted those out.
   run -0 removal -w 30 "$LOCK"
@@ -283,7 +283,7 @@ load remove
   zkflock "$LOCK/locks" true
   zk "$ONE" create "$LOCK/leases" $'zkflock/1 base=0 lease=15000ms\n'
   run -1 removal "$LOCK"
-  assert_output --regexp "$LOCK is not removed: below it are znodes that are no contenders, locks perhaps: leases, \.\.\.\$"
+  assert_output --regexp "$LOCK is not removed: below it are znodes that are no contenders, perhaps locks: leases, \.\.\.\$"
   for name in leases locks; do run -0 removal "$LOCK/$name"; done
   run -0 removal "$LOCK"
   assert_equal "$(left)" ""
@@ -291,7 +291,7 @@ load remove
   zkflock "$LOCK" true
   zk "$ONE" create "$LOCK/leases"
   run -1 removal "$LOCK"
-  assert_output "zkflock: $LOCK is not removed: below it are znodes that are no contenders, locks perhaps: leases"
+  assert_output "zkflock: $LOCK is not removed: below it are znodes that are no contenders, perhaps locks: leases"
 }
 
 @test "--remove: without the right to, 77, and nothing is gone" {
@@ -324,8 +324,8 @@ load remove
   assert_equal "$(cat counter)" 120
   # Both happened, and there was no other error.
   assert contains removals "removed $LOCK"
-  assert contains removals "$LOCK is not removed: somebody has just come"
-  refute grep -v -e "removed $LOCK" -e "somebody has just come" -e "does not exist" removals
+  assert contains removals "$LOCK is not removed: another contender has just joined"
+  refute grep -v -e "removed $LOCK" -e "another contender has just joined" -e "does not exist" removals
 }
 
 @test "--remove: the connection breaks at each message in turn, and the lock is removed" {
@@ -390,7 +390,7 @@ removal_ends() {
   remove_at
   run -1 zkflock -n "$LOCK" true
   let_pass
-  removal_ends 1 "$LOCK is not removed: somebody has just come"
+  removal_ends 1 "$LOCK is not removed: another contender has just joined"
   nothing_left_of "$LOCK"
   assert_equal "$(vanished_in "$LOCK")" 0
 }
@@ -416,7 +416,7 @@ removal_ends() {
     remove_at "$direction"
     zk "$ONE" delete "$LOCK.once"
     let_pass
-    removal_ends 1 "not removed: somebody has just deleted $LOCK.once"
+    removal_ends 1 "not removed: somebody just deleted $LOCK.once"
     nothing_left_of "$LOCK"
   done
 }
@@ -427,7 +427,7 @@ removal_ends() {
   node=$(zk "$ONE" ls "$LOCK")
   zk "$ONE" delete "$LOCK/$node"
   let_pass
-  removal_ends 1 "not removed: somebody has just deleted $LOCK/$node"
+  removal_ends 1 "not removed: somebody just deleted $LOCK/$node"
   nothing_left_of "$LOCK"
 }
 

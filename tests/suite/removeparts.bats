@@ -14,7 +14,7 @@ load remove
   done
   # Before the test can fail: others look at the whole tree.
   for denied in "$LOCK" "$LOCK/a/locks"; do zk "$ONE" deny "$denied" rwcda; done
-  assert_equal "$(cat said)" "1 zkflock: $LOCK/a is not removed: below it are znodes that are no contenders, locks perhaps: locks
+  assert_equal "$(cat said)" "1 zkflock: $LOCK/a is not removed: below it are znodes that are no contenders, perhaps locks: locks
 0 zkflock: removed $LOCK/b"
 }
 

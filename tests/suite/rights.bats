@@ -178,7 +178,7 @@ holders_node() { echo "$1/$(zk "$ONE" ls "$1" | head -n 1)"; }
   run -77 timeout 20 zkflock --remove "$LOCK/a"
   assert_line --regexp "^zkflock: not permitted to delete $LOCK/a/_c_[^ ]*: the ACL of $LOCK/a does not give this client DELETE\$"
   run -0 zkflock --lock-delay 0 "$LOCK/a" true
-  assert_output --regexp "^zkflock: warning: not permitted to delete $LOCK/a/_c_[^ ]*: the ACL of $LOCK/a does not give this client DELETE; it goes with the session\$"
+  assert_output --regexp "^zkflock: warning: not permitted to delete $LOCK/a/_c_[^ ]*: the ACL of $LOCK/a does not give this client DELETE; the ensemble deletes it when the session ends\$"
   restore "$LOCK/a"
   without d "$LOCK"
   steps_in 77 "not permitted to delete $LOCK/a: the ACL of $LOCK does not give this client DELETE" --remove -w 40 "$LOCK/a"

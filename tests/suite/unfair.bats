@@ -193,6 +193,6 @@ counted() { assert_equal "$(vanished_in "$1")" 0; }
   let_pass
   ends_with 0 "$waiter"
   assert_exist ran
-  assert contains log "the own znode was deleted by somebody"
+  assert contains log "somebody deleted the znode of this zkflock"
   close_proxy
 }

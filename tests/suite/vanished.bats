@@ -95,7 +95,7 @@ counts() {
   zk "$ONE" deny "$LOCK" rwca
   run -0 zkflock "$LOCK" echo ran
   assert_line --index 0 ran
-  assert_line --index 1 --regexp "^zkflock: warning: not permitted to delete $LOCK/[^ ]*: the ACL of $LOCK does not give this client DELETE; it goes with the session$"
+  assert_line --index 1 --regexp "^zkflock: warning: not permitted to delete $LOCK/[^ ]*: the ACL of $LOCK does not give this client DELETE; the ensemble deletes it when the session ends$"
   assert_equal "${#lines[@]}" 2
   run -0 zk "$ONE" ls "$LOCK"
   assert_output ""

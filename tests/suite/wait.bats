@@ -119,7 +119,7 @@ ci_settles() {
   touch release
   ends_with 0 "$holder"
   ends_with 0 "$waiter"
-  assert contains log "the own znode was deleted by somebody; joining the queue of $LOCK again"
+  assert contains log "somebody deleted the znode of this zkflock; joining the queue of $LOCK again"
   assert_exist ran
 }
 
