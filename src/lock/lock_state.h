@@ -150,7 +150,7 @@ struct lock {
     bool retry;         /* the step is to be taken again once there is contact */
     int rc[TAG_LIMIT];  /* the last answer for each tag; or LOCK_NOT_ASKED */
     int failed_op;      /* of the last answer: which part of a multi its rc is of */
-    /* a create above the lock's znode failed, for another reason than that it was there already */
+    /* a create of MAKE_PARENTS failed otherwise than because of a znode that is there, or is not */
     bool ancestor_failed;
     int ancestor_rc;             /* of the last one that did */
     unsigned int ancestor_depth; /* how many levels above the lock's znode that one is */
