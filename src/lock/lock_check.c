@@ -1,11 +1,10 @@
 /*
  * The table at the head of lock_state.h, checked.  A release build has none of this.
  */
+#include "base/debug.h"
 #include "lock/lock_state.h"
 
 #ifdef ZKFLOCK_DEBUG
-
-#include <assert.h>
 
 /* What a phase says of a flag. */
 enum answer { EITHER, NO, YES };
