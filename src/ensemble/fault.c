@@ -17,9 +17,6 @@ static const struct {
 } faults[] = {
     {ZNOAUTH, EXITCODE_NOPERM, "not permitted"},
     {ZAUTHFAILED, EXITCODE_NOPERM, "the server does not accept this client's authentication"},
-    {ZSESSIONCLOSEDREQUIRESASLAUTH, EXITCODE_NOPERM,
-     "the server serves no client that does not "
-     "authenticate"},
     {ZINVALIDACL, EXITCODE_NOPERM,
      "the server does not accept the ACL of a znode that everybody "
      "may use"},

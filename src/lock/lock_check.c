@@ -1,11 +1,10 @@
 /*
  * The table at the head of lock_state.h, checked.  A release build has none of this.
  */
+#include "base/debug.h"
 #include "lock/lock_state.h"
 
 #ifdef ZKFLOCK_DEBUG
-
-#include <assert.h>
 
 /* What a phase says of a flag. */
 enum answer { EITHER, NO, YES };
@@ -18,8 +17,7 @@ static const struct {
     unsigned int steps;
     enum answer leaving, settled, node;
 } table[] = {
-    [LOCK_JOINING] = {STEP(MAKE_PARENTS) | STEP(JOIN) | STEP(FIND) | HOLD_STEPS, EITHER, NO,
-                      EITHER},
+    [LOCK_JOINING] = {STEP(MAKE_PARENTS) | STEP(JOIN) | STEP(FIND) | HOLD_STEPS, NO, NO, EITHER},
     [LOCK_WAITING] = {STEP(NONE) | STEP(WATCH) | STEP(COUNT) | STEP(VERIFY) | STEP(JOIN) |
                           HOLD_STEPS | SQUARE_STEPS,
                       NO, EITHER, EITHER},
@@ -53,8 +51,6 @@ void lock_check(const struct lock *lock)
     assert(!(under_way && lock->retry));
     assert((lock->step == STEP_NONE) == !(under_way || lock->retry));
 
-    if (lock->phase == LOCK_JOINING)
-        assert(!lock->leaving || is_any_of(lock, STEP(JOIN) | STEP(FIND) | STEP(LIST)));
     if (lock->phase == LOCK_WAITING) {
         assert(lock->node || lock->terms.kind == NAMING_UNFAIR);
         assert(lock->step != STEP_JOIN || lock->retry);

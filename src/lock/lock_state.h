@@ -11,24 +11,23 @@
  * These go together then; lock_check() holds debug builds to it:
  *
  *     phase     steps                                             leaving  settled  own znode
- *     JOINING   MAKE_PARENTS, JOIN, FIND, LIST, BACK_OFF,         no (1)   no       perhaps
+ *     JOINING   MAKE_PARENTS, JOIN, FIND, LIST, BACK_OFF,         no       no       perhaps
  *               PROVE, ADOPT, ASK_WRITE
- *     WAITING   none: a watch is set                              no       perhaps  yes (2)
- *               WATCH, COUNT, VERIFY, LIST, BACK_OFF, JOIN (3)
+ *     WAITING   none: a watch is set                              no       perhaps  yes (1)
+ *               WATCH, COUNT, VERIFY, LIST, BACK_OFF, JOIN (2)
  *               PROVE, ADOPT, ASK_WRITE, SQUARE, SQUARE_ABOVE
  *     SETTLING  none: the lease of those who vanished runs        no       no       yes
  *               LIST, BACK_OFF,                                   no       yes      yes
  *               PROVE, ADOPT, ASK_WRITE, SQUARE, SQUARE_ABOVE
  *     HELD      none                                              no       perhaps  yes
- *     LEAVING   any: one of another phase is waited for           yes      perhaps  perhaps (4)
+ *     LEAVING   any: one of another phase is waited for           yes      perhaps  perhaps (3)
  *     LEFT      none                                              yes      perhaps  no
  *     LOST      none                                              perhaps  perhaps  yes
  *     OUT       none                                              perhaps  perhaps  no
  *
- *     (1) JOIN, FIND and LIST also while leaving: a create whose answer was lost is settled first
- *     (2) with --unfair there is none: the place is given back before the wait
- *     (3) lost: with --unfair, after a turn to another server
- *     (4) READ_VERSION, CLAIM, LEAVE and REMOVE have one
+ *     (1) with --unfair there is none: the place is given back before the wait
+ *     (2) lost: with --unfair, after a turn to another server
+ *     (3) READ_VERSION, CLAIM, LEAVE and REMOVE have one
  */
 #ifndef ZKFLOCK_LOCK_STATE_H
 #define ZKFLOCK_LOCK_STATE_H
@@ -151,7 +150,7 @@ struct lock {
     bool retry;         /* the step is to be taken again once there is contact */
     int rc[TAG_LIMIT];  /* the last answer for each tag; or LOCK_NOT_ASKED */
     int failed_op;      /* of the last answer: which part of a multi its rc is of */
-    /* a create above the lock's znode failed, for another reason than that it was there already */
+    /* a create of MAKE_PARENTS failed otherwise than because of a znode that is there, or is not */
     bool ancestor_failed;
     int ancestor_rc;             /* of the last one that did */
     unsigned int ancestor_depth; /* how many levels above the lock's znode that one is */

@@ -55,7 +55,7 @@ int64_t lockset_lease(const struct lockset *set);
 /* The lock that has this lease, as the user knows it. */
 const char *lockset_shortest(const struct lockset *set);
 
-/* The lock that the set waits for, or the last one; NULL for a moment after a session's end. */
+/* The lock that the set waits for, or the last one. */
 const struct lock *lockset_current(const struct lockset *set);
 
 /* The item that it was made from. */

@@ -171,7 +171,7 @@ struct recipe_decision {
  * Decides whether the command of a contender that is first may start, and if not, what comes first.
  *
  *   record     vanished, since      careful    settled     verdict
- *   any        from a lock above    yes        no          SETTLE
+ *   any        from a lock above    yes        no          SETTLE, or ASK_WRITE as below
  *                                   yes        yes         SQUARE_ABOVE
  *   COUNTED    none                 any        any         HOLD
  *              cannot be right      any        any         DISTRUST

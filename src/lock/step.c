@@ -72,7 +72,8 @@ void step_join(struct lock *lock)
     char *own = xasprintf("%s/%s", lock->path, name);
     char *data = own_data(lock, CONTENDER_WAITING, 0);
 
-    lock->phase = LOCK_JOINING;
+    if (!lock->leaving) /* else it asks whether a create whose answer was lost was carried out */
+        lock->phase = LOCK_JOINING;
     flight_take_off(lock, STEP_JOIN, 2 + requests_above(lock));
     lock->proof_sent = lock->sent;
     lock->waited = false;

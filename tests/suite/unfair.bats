@@ -142,6 +142,24 @@ counted() { assert_equal "$(vanished_in "$1")" 0; }
   close_proxy
 }
 
+@test "--unfair: if the session expires while zkflock leaves, it does not say that it joins again" {
+  zkflock "$LOCK" true
+  PROXY_OF=create listen hold-reply 1
+  background --unfair -z "$VIA" --session-timeout 1 "$LOCK" touch ran 2>log
+  joining=$!
+  proxy_strikes
+  kill -TERM "$joining"
+  # The client library leaves the silent connection, and zkflock asks on the next one whose znode that is.
+  BY=2 eventually asked_for JOIN
+  kill -STOP "$proxy_pid"
+  zk "$ONE" await-count "$LOCK" 0
+  kill -CONT "$proxy_pid"
+  ends_with 143 "$joining"
+  assert_not_exist ran
+  refute contains log "joining the queue again"
+  close_proxy
+}
+
 @test "--unfair: if its back-off is not answered, zkflock does not blame somebody else, and leaves counted" {
   hold "$LOCK" release
   for number in 3 4 5 6 7; do
