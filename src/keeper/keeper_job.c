@@ -57,9 +57,7 @@ void keeper_job_report(struct keeper *keeper, const struct guard_message *report
         job->begun_at = report->when;
         break;
     case GUARD_STARTED:
-        /* A guard that could not fork the command says this too, after NOT_STARTED. */
-        if (job->state == JOB_ORDERED || job->state == JOB_FORKED)
-            keeper_set_job(keeper, JOB_STARTED);
+        keeper_set_job(keeper, JOB_STARTED);
         break;
     case GUARD_NOT_STARTED:
         keeper_set_job(keeper, JOB_FAILED);

@@ -81,7 +81,8 @@ static bool is_loss(enum run_reason reason)
 
 static void begin_end(struct keeper *keeper, enum run_reason reason)
 {
-    bool goes_on = is_loss(reason) && keeper->options->on_lost == LEASE_WARN;
+    bool goes_on = is_loss(reason) && keeper->options->on_lost == LEASE_WARN &&
+                   keeper->job.state != JOB_REFUSED;
 
     keeper->run.reason = reason;
     keeper->run.troubled_at = clock_now();
@@ -144,9 +145,14 @@ static int command_status(const struct keeper *keeper)
     return WEXITSTATUS(status);
 }
 
+/* Under --on-lost warn the loss may have been told before the guard refused to start the command.
+ */
 static void say_final_loss(struct keeper *keeper, bool gone)
 {
-    keeper_say_lost(keeper, gone);
+    if (keeper->tenure.state == TENURE_HELD)
+        keeper_say_lost(keeper, gone);
+    else
+        log_error("%s was not started after all", keeper->command->argv[0]);
     keeper->run.lost = true;
 }
 
@@ -310,7 +316,7 @@ void keeper_run(struct keeper *keeper)
         keeper_watch_limit(keeper);
         if (keeper->run.state != RUN_ENDING)
             look_for_trouble(keeper);
-        if (!has_lock(keeper))
+        if (keeper->run.state == RUN_ENDING)
             keeper_go_on_ending(keeper);
         /* Not before that: the guard may report the end of the lease and this at once. */
         if (!has_lock(keeper) && nothing_left(keeper))

@@ -10,8 +10,8 @@ void keeper_set_tenure(struct keeper *keeper, enum tenure_state next)
 {
     static const unsigned int may_follow[] = {
         [TENURE_NOT_HELD] = BIT(TENURE_NOT_HELD) | BIT(TENURE_HELD),
-        [TENURE_HELD] = BIT(TENURE_LOST) | BIT(TENURE_RELEASED) | BIT(TENURE_NOT_HELD),
-        [TENURE_LOST] = BIT(TENURE_LOST) | BIT(TENURE_NOT_HELD),
+        [TENURE_HELD] = BIT(TENURE_LOST) | BIT(TENURE_RELEASED),
+        [TENURE_LOST] = BIT(TENURE_NOT_HELD),
         [TENURE_RELEASED] = BIT(TENURE_NOT_HELD),
     };
 

@@ -84,9 +84,9 @@ struct keeper_wait {
  *
  *   NOT_HELD -> HELD              [keeper_tell_acquired]
  *   HELD     -> RELEASED          [keeper_tell_released]
- *   HELD, LOST
  *            -> LOST              [keeper_tell_lost_early, keeper_say_lost]
- *   any      -> NOT_HELD          another try begins  [keeper_forget_tenure]
+ *   NOT_HELD, RELEASED, LOST
+ *            -> NOT_HELD          another try begins  [keeper_forget_tenure]
  */
 enum tenure_state { TENURE_NOT_HELD, TENURE_HELD, TENURE_LOST, TENURE_RELEASED };
 

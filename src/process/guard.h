@@ -37,7 +37,7 @@
 #include "process/legacy.h"
 #include "process/procid.h"
 
-/* All that the guard knows from the fork on; it has to live as long as the keeper. */
+/* All that the guard knows from the fork on. */
 struct guard_mandate {
     const struct command *command;
     const char *lock_path;

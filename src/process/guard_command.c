@@ -212,6 +212,8 @@ void guard_reap(struct guard_state *guard)
 /* Leaves alone what the caller has started: without the lock, that may live on. */
 void guard_release_caller(struct guard_state *guard)
 {
+    if (guard->caller_fd < 0)
+        return; /* the caller has ended before, which the keeper was told */
     guard->caller_fd = -1;
     tree_forget_outsider(guard->mandate->caller);
     if (command_over(guard, 0))
@@ -220,7 +222,7 @@ void guard_release_caller(struct guard_state *guard)
 
 void guard_caller_ended(struct guard_state *guard)
 {
-    guard->caller_fd = -1;
     if (guard->state == RUNNING || guard->state == LOST)
         guard_release_caller(guard);
+    guard->caller_fd = -1;
 }

@@ -2,8 +2,8 @@
  * The guard's states, and what takes it from one to the next:
  *
  *   READY     -> RUNNING   GO, and the lease has time left        [guard_start_command]
- *             -> ENDED     GO, but the lease has too little time left, or the command cannot be
- *                          started
+ *             -> ENDED     GO, but the lease has too little time left
+ *   RUNNING   -> ENDED     the command cannot be forked or executed
  *   RUNNING   -> EXITED    the command ended by itself            [guard_reap]
  *             -> EXITED    --hold: RELEASE, or the caller ended   [guard_release_caller]
  *             -> LINGERING the command ended by itself, but after KEEP others may use the lock, or
@@ -26,10 +26,10 @@
  *   EXITED    -> KILLING   the keeper died, and KILL ended the command: one pattern hit both
  *
  * What holds: in RUNNING the timer is set to the time of the first signal or to the end of the
- * command's time, whichever is earlier, see guard_watch().  No state leads
- * back to RUNNING, whatever the keeper says.  The guard has a process group of its own, so that it
- * gets no signal that a terminal sends to the command's group, and from RUNNING on a session of its
- * own, see spawn().  While the command runs it writes nothing and allocates nothing, except to list
+ * command's time, whichever is earlier, see guard_watch().  No state leads back to RUNNING,
+ * whatever the keeper says.  The guard has a process group of its own, so that it gets no signal
+ * that a terminal sends to the command's group, and from RUNNING on a session of its own, see
+ * spawn().  While the command runs it writes nothing and allocates nothing, except to list
  * processes for a kill.
  */
 #ifndef ZKFLOCK_GUARD_STATE_H

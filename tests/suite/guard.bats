@@ -210,8 +210,9 @@ waited_for() { [ ! -e "/proc/$command" ]; } # true when the guard has reaped it
 
 @test "all processes frozen past the lease: 75, though the command then ends by itself with 0" {
   listen
-  # The session outlives the lease: the guard alone can tell.
-  holds --lease 4 --session-timeout 20
+  # The session outlives the lease, and with this --on-lost the keeper does not end the command in
+  # the guard's place: the guard alone can tell.
+  holds --lease 4 --session-timeout 20 --on-lost term
   command=$(cat command)
   kill -STOP "$keeper" "$guard" "$command"
   stopped=$(now)

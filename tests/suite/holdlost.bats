@@ -256,3 +256,31 @@ EOF
   ends_with 137 "$adopter"
   eventually contains log "process $adopter was sent SIGTERM, then killed"
 }
+
+@test "--hold --on-lost warn: an --unlock that comes together with the loss and the end of the script" {
+  export LOCK
+  script bash <<'EOF'
+eval "$(zkflock --hold --for $$ --export -v --on-lost warn "$LOCK" 2>log)"
+zkflock "$LOCK" true
+touch held
+exec sleep 1000
+EOF
+  eventually test -e held
+  keeper=$(keeper_of_hold "$script")
+  guard=$(children "$keeper" lock-guard)
+  # The guard gets all of that at once, and the keeper what it reports.
+  kill -STOP "$guard"
+  lose
+  eventually contains log "goes on without it"
+  zkflock --unlock --for "$script" "$LOCK" 3>&- 4>&- &
+  unlock=$!
+  sleep 0.5 # the guard that is stopped cannot tell when it has the order
+  kill -STOP "$keeper"
+  kill -KILL "$script"
+  kill -CONT "$guard"
+  sleep 0.5
+  kill -CONT "$keeper"
+  wait "$unlock" || true
+  eventually gone "$guard"
+  assert lacks log "the keeper was killed"
+}

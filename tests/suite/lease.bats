@@ -305,6 +305,47 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   close_proxy
 }
 
+@test "--on-lost warn: a loss is told once where the guard refuses to start the command" {
+  printf '#!/bin/sh\necho "$1" >>told\n' >teller
+  chmod +x teller
+  zkflock --lease 8 "$LOCK" true
+  # The guard refuses before the keeper finds the loss, then after that.
+  for first in guard keeper; do
+    rm -f told release
+    hold "$LOCK" release
+    wait_in_line log --session-timeout 40 --kill-after 3.5 --on-lost warn --hook ./teller "$LOCK" touch ran
+    guard=$(children "$waiter" lock-guard)
+    kill -STOP "$guard"
+    touch release
+    eventually contains log "holding"
+    began=$(now)
+    ends_with 0 "$holder"
+    if [ "$first" = guard ]; then
+      kill -STOP "$waiter"
+    else
+      lose
+      eventually contains log "touch goes on without it (--on-lost warn)"
+    fi
+    # The first signal is due after 4 s.
+    eventually past $((began + 4500))
+    kill -CONT "$guard"
+    if [ "$first" = guard ]; then
+      eventually in_state "$guard" S
+      kill -CONT "$waiter"
+    fi
+    ends_with 75 "$waiter"
+    if [ "$first" = guard ]; then
+      assert grep -q "lost $LOCK: .*; touch was not started" log
+      assert lacks log "after all"
+    else
+      assert contains log "touch was not started after all"
+    fi
+    assert_equal "$(grep -c "lost $LOCK" log)" 1
+    assert_equal "$(grep -cx lost told)" 1
+  done
+  assert_not_exist ran
+}
+
 @test "--on-lost warn: when the command has ended, zkflock does not wait for others that use the lock" {
   open_proxy
   ZKFLOCK_SERVERS=$VIA guarded --on-lost warn "$LOCK" sh -c '
