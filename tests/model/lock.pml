@@ -25,8 +25,9 @@
  * Requests that were under way when contact was lost are carried out before the next ones or never.
  *
  * The kinds of locks that add a rule are in kinds.pml, locks without a record, contenders without
- * WRITE or with --lock-delay 0 in leases.pml, a server that shows what is gone in ghost.pml.  Models
- * of their own: several locks, set.pml; a lock and a semaphore on one path, mixed.pml.
+ * WRITE or with --lock-delay 0 in leases.pml, a server that shows what is gone in ghost.pml, proofs
+ * that are sent ahead of time in early.pml.  Models of their own: several locks, set.pml; a lock and
+ * a semaphore on one path, mixed.pml.
  *
  * Left out: the bytes of names and records, contenders of other clients, more vanished than one
  * transaction can square.
@@ -141,6 +142,7 @@ hidden byte gap;
 
 #include "kinds.pml"
 #include "ghost.pml"
+#include "early.pml"
 
 /*
  * Happens: 1 two have vanished, 2 a command starts, 3 behind the last join, 4 after a wait for a
@@ -156,6 +158,7 @@ hidden byte gap;
  * LEASES: 25 a command starts without a
  * record, 26 one adopts and counts some as vanished that it has not waited for, 27 the same with
  * --lock-delay 0, 28 one is refused for a longer lease than the default.
+ * EARLY: 31 a command starts by an early proof, 32 although its znode has gone meanwhile.
  */
 #define REACHED(n, what) assert(!(REACH == (n) && (what)))
 
@@ -273,6 +276,7 @@ inline forget_place()
     FORGET_SEEN_BY_KIND;
     FORGET_MARK;
     FORGET_RECORD;
+    FORGET_EARLY;
     proof[me] = 0;
     delay[me] = 0
 }
@@ -402,6 +406,7 @@ proctype contender(byte me)
     SEEN_OF_RECORD;
     SEEN_BY_KIND;
     SEEN_OF_GHOST;
+    SEEN_EARLY;
 
     /* Those who are out are alike: it is enough to let the first of them join. */
 end_out:
@@ -512,15 +517,18 @@ watch:
     READ_MARK
     MOVE
     FIND_GHOST
+    PROVE_EARLY
+    CUT_OFF(watch)
     :: atomic {
-        PREDECESSOR_GONE && !WAITS_FOR_GHOST ->
+        (PREDECESSOR_GONE || SAW_GONE) && !WAITS_FOR_GHOST ->
         if
 #ifdef UNFAIR
         :: unfair[me] -> forget_place(); proof[me] = L; goto join
 #endif
 #ifndef NO_NEW_LISTING
-        :: MAY_LIST && !GOES_BY_MARK -> goto list
+        :: MAY_LIST && !GOES_BY_MARK -> FORGET_EARLY; goto list
 #endif
+        START_EARLY
         :: else -> goto first
         fi
     }
@@ -562,8 +570,58 @@ back_off:
     fi;
 #endif
 
+#ifdef EARLY
+early_proof:
+    if
+    :: atomic { session[me] && place[me] > 0 && !cut_off }
+    :: atomic { session[me] && place[me] == 0 && !cut_off -> DELETED }
+    :: atomic { true -> proof[me] = 0; goto watch } /* it is lost, or the event overtakes it */
+    EXPIRED
+    fi;
+early_answer:
+    if
+    CUT_OFF(early_answer)
+    :: atomic { NOTE_EARLY; proof[me] = 0; goto watch }
+    :: atomic { true -> proof[me] = 0; goto watch }
+    KILLED
+    fi;
+early_census:
+    atomic { ahead = 0; predecessor = 0; STOP_WATCHING; waited = false };
+    if
+    :: atomic { session[me] && !cut_off -> READ_BEHIND_EVENT }
+    :: atomic { cut_off }
+    LOST(first)
+    EXPIRED
+    fi;
+    if
+    :: atomic { (session[me] && (place[me] > 0 || OWN_UNREAD)) || cut_off }
+    :: atomic { session[me] && place[me] == 0 && !OWN_UNREAD -> DELETED }
+    LOST(first)
+    EXPIRED
+    fi;
+    if
+    :: atomic {
+        early[me] > 0 && seen_record && SEEN_VANISHED == 0 && !IS_BARRED ->
+        proof[me] = PROVEN_EARLY;
+        REACHED(32, cut_off && place[me] == 0);
+        FORGET_EARLY;
+        if
+        :: LEFT > 0 -> REACHED(31, true); start_command(); goto running
+        :: else -> goto first
+        fi
+    }
+    :: atomic {
+        !(early[me] > 0 && seen_record && SEEN_VANISHED == 0 && !IS_BARRED) ->
+        FORGET_EARLY;
+        goto first
+    }
+    LOST(first)
+    KILLED
+    fi;
+#endif
+
 first:
-    atomic { ahead = 0; predecessor = 0; STOP_WATCHING; waited = false; proof[me] = L };
+    atomic { FORGET_EARLY; ahead = 0; predecessor = 0; STOP_WATCHING; waited = false; proof[me] = L };
 prove:
     if
     :: atomic { session[me] && place[me] > 0 && !IS_TOUCHED -> MARK(me); SHOW }
@@ -731,6 +789,7 @@ go:
 running:
     if
     :: atomic { lease[me] > 0 && !calm -> proof[me] = L }
+    MARK_LATER
     :: atomic { /* it ended, or the guard ended it */
         REACHED(12, lease[me] == 0 && session[me]);
         lease[me] = 0;
@@ -881,10 +940,11 @@ finish:
     }
 }
 
-#define HAS_TIME_LEFT(c) (lease[c] > 0 || proof[c] > 0 || delay[c] > 0)
+#define HAS_TIME_LEFT(c) (lease[c] > 0 || proof[c] > 0 || delay[c] > 0 || HAS_EARLY(c))
 #define WAITS(c) (delay[c] > 0)
 #define LESS(span) (span > 0 -> span - 1 : 0)
-#define TICK(c) lease[c] = LESS(lease[c]); proof[c] = LESS(proof[c]); delay[c] = LESS(delay[c])
+#define TICK(c) lease[c] = LESS(lease[c]); proof[c] = LESS(proof[c]); delay[c] = LESS(delay[c]); \
+    TICK_EARLY(c)
 
 /* Once calm, answers are fast: time passes when there is nothing else to do. */
 proctype clock()
