@@ -39,9 +39,9 @@ teardown() {
   run -0 zkflock --remove "$LOCK.o"
   assert_equal "$(cat log.*)" ""
   # Everybody has left counted.  The server may refuse this request, too.
-  read_stat() { zk "$ZKFLOCK_SERVERS" stat "$LOCK" >stat; }
+  read_stat() { zk "$ZKFLOCK_SERVERS" stat "$LOCK" >counters; }
   eventually read_stat
-  read -r version cversion children _ <stat
+  read -r version cversion children _ <counters
   assert_equal "$children" 0
   assert_equal "$((2 * version))" "$cversion"
 }
