@@ -169,7 +169,7 @@ __zkflock_option -l on-lost -x -a 'kill term warn' -d 'What to do to the command
 __zkflock_option -l lock-delay -x -d 'What to wait for a holder that vanished'
 
 __zkflock_option -l config -r -F -d 'Read this instead of the usual files'
-__zkflock_option -l show-config -d 'Print the settings in effect and where each is set'
+__zkflock_option -l show-config -d 'Print the settings and where each is set'
 __zkflock_option -s v -l verbose -d "Report what happens; twice: ZooKeeper's log too"
 __zkflock_option -l log-format -x -a 'text json' -d 'The form of messages'
 __zkflock_option -l log-syslog -d "To the system's log as well"

@@ -221,7 +221,7 @@ const struct option_row option_table[] = {
      .help = "read this instead of " CONFIG_SYSTEM_FILE " and\n"
              "~/.config/zkflock/config; see zkflock.conf(5)",
      .take = values_text, MEMBER(config_file), .actions = ALL},
-    {.forms = "--show-config", .help = "print the settings in effect and where each is set",
+    {.forms = "--show-config", .help = "print the settings and where each is set",
      .action = ACTION_SHOW_CONFIG},
     {.key = "log-level", .preset = "warning",
      .take = values_word, MEMBER(log_level), .words = log_levels, .choice = CHOICE_LOG_LEVEL},

@@ -259,7 +259,7 @@ EOF
   keeper=$(keeper_of_hold)
   kill -STOP "$keeper"
   run -69 timeout 60 zkflock --unlock --for "$script" "$LOCK"
-  assert_output "zkflock: what holds a lock for that process does not answer, and may hold $LOCK"
+  assert_output "zkflock: the zkflock that holds a lock for that process does not answer; it may hold $LOCK"
   kill -CONT "$keeper"
   kill "$script"
   eventually gone "$keeper"
@@ -385,7 +385,7 @@ EOF
     run -0 "$shell" -c '(zkflock --hold "$1"; echo $?); { zkflock --hold "$1"; echo $?; } | cat
       x=$(zkflock --hold "$1" || echo $?); echo "$x"' "$shell" "$LOCK"
     assert_equal "$(grep -cx 64 <<<"$output")" 3
-    assert_equal "$(grep -c '^zkflock: --hold: process [0-9]*, which has called zkflock, is a subshell, and may end at once; --for PID says' <<<"$output")" 3
+    assert_equal "$(grep -c '^zkflock: --hold: process [0-9]*, which has called zkflock, is a subshell, and may end at once; name the process' <<<"$output")" 3
   done
   run -0 bash -c '(zkflock --hold --for $BASHPID "$1"; zkflock -q -n "$1" true || echo busy; :)
     zkflock -w 10 "$1" echo free' bash "$LOCK"

@@ -311,7 +311,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   zkflock --lease 8 "$LOCK" true
   # The guard refuses before the keeper finds the loss, then after that.
   for first in guard keeper; do
-    rm -f told release
+    rm -f told release release.held
     hold "$LOCK" release
     wait_in_line log --session-timeout 40 --kill-after 3.5 --on-lost warn --hook ./teller "$LOCK" touch ran
     guard=$(children "$waiter" lock-guard)
