@@ -9,6 +9,8 @@ bats_load_library bats-file
 
 TESTS_DIR=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 PATH=${ZKFLOCK_BUILD:?set by tests/check}:$TESTS_DIR/tools:$PATH
+# A pattern for times in messages, which have a date unless it is today's.
+TIME_OF_DAY='([0-9-]{10} )?[0-9:]{8}'
 
 common_setup() {
   ONE=$(cat "$SUITE_DIR/one/servers")

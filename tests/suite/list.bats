@@ -270,10 +270,10 @@ free, lease 15 s"
   assert_equal "$(json '[d["locks"][0]["state"], len(d["locks"][0]["holders"]), len(d["locks"][0]["waiting"])]')" "['settling', 0, 1]"
   assert_equal "$(json 'd["locks"][0]["until"] == d["locks"][0]["waiting"][0]["until"] > d["time"]')" True
   run -0 zkflock --list "$LOCK"
-  assert_line --index 1 --regexp "^settling: the next one waits for a holder that vanished, until [-0-9: ]{8,} \([0-9]+s\), 1 waiting, lease 10 s$"
+  assert_line --index 1 --regexp "^settling: the next one waits for a holder that vanished, until $TIME_OF_DAY \([0-9]+s\), 1 waiting, lease 10 s$"
   assert_line --index 3 --regexp "^next "
   run -0 zkflock --list "$LOCK" "$LOCK.never"
-  assert_regex "$(row "$LOCK")" "^$LOCK settling exclusive until [-0-9: ]{8,} 1$"
+  assert_regex "$(row "$LOCK")" "^$LOCK settling exclusive until $TIME_OF_DAY 1$"
   run -1 zkflock --list -q "$LOCK.never"
   run -0 zkflock --list -q "$LOCK"
   eventually test -e next
@@ -291,7 +291,7 @@ free, lease 15 s"
   background --lock-delay 1h "$LOCK" touch ran
   eventually settles
   run -0 zkflock --list "$LOCK"
-  assert_line --index 1 --regexp "^settling: the next one waits for a holder that vanished, until [-0-9: ]{8,} \((1h|59m)"
+  assert_line --index 1 --regexp "^settling: the next one waits for a holder that vanished, until $TIME_OF_DAY \((1h|59m)"
   kill $!
   ends_with 143 $!
 }
