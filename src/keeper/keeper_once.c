@@ -23,11 +23,6 @@ static void pump_held(struct keeper *keeper, int64_t *next_proof, int64_t deadli
     keeper_pump(keeper, clock_earlier(deadline, *next_proof));
 }
 
-static int64_t first_proof(const struct keeper *keeper)
-{
-    return lease_next_proof(&keeper->lease, lockset_proven_at(keeper->try.locks));
-}
-
 static bool is_lost(const struct keeper *keeper)
 {
     return lockset_phase(keeper->try.locks) == LOCK_LOST;
@@ -72,7 +67,7 @@ static bool ask(struct keeper *keeper)
 {
     int64_t deadline =
         clock_earlier(clock_add(clock_now(), keeper->options->connect_timeout), keeper->late_at);
-    int64_t next_proof = first_proof(keeper);
+    int64_t next_proof = keeper_next_proof(keeper);
 
     keeper->once =
         once_new(keeper->try.session, lockset_tags(keeper->try.locks), keeper->options->lock,
@@ -165,7 +160,7 @@ void keeper_note_success(struct keeper *keeper)
     }
     keeper_close_reentry(keeper);
 
-    int64_t next_proof = first_proof(keeper);
+    int64_t next_proof = keeper_next_proof(keeper);
 
     once_note_success(keeper->once);
     while (once_phase(keeper->once) == ONCE_NOTING && !is_lost(keeper) && clock_now() < deadline)

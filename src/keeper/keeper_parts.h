@@ -20,6 +20,9 @@ void keeper_set_run(struct keeper *keeper, enum run_state next);
  */
 int64_t keeper_lease_end(const struct keeper *keeper);
 
+/* Returns when the next proof is due after the last answered one; never without own locks. */
+int64_t keeper_next_proof(const struct keeper *keeper);
+
 /* The znode and the token that the command is told of. */
 const char *keeper_node(const struct keeper *keeper);
 int64_t keeper_token(const struct keeper *keeper);

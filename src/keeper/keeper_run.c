@@ -288,9 +288,8 @@ static void start(struct keeper *keeper)
     struct keeper_run *run = &keeper->run;
 
     run->sent_end = keeper_lease_end(keeper);
-    run->next_proof = run->news_at = CLOCK_NEVER;
-    if (keeper->try.locks)
-        run->next_proof = lease_next_proof(&keeper->lease, lockset_proven_at(keeper->try.locks));
+    run->next_proof = keeper_next_proof(keeper);
+    run->news_at = CLOCK_NEVER;
     keeper_offer(keeper);
     keeper_set_run(keeper, RUN_RUNNING);
     if (keeper->try.locks)

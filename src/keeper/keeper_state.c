@@ -54,6 +54,13 @@ int64_t keeper_lease_end(const struct keeper *keeper)
     return lease_end(keeper->lease.length, lockset_proven_at(keeper->try.locks));
 }
 
+int64_t keeper_next_proof(const struct keeper *keeper)
+{
+    if (!keeper->try.locks)
+        return CLOCK_NEVER;
+    return lease_next_proof(&keeper->lease, lockset_proven_at(keeper->try.locks));
+}
+
 static const struct reentry_entry *main_entry(const struct keeper *keeper)
 {
     for (size_t i = 0; i < keeper->try.entries_len; i++)

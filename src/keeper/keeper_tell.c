@@ -264,7 +264,7 @@ int64_t keeper_tell_of_proofs(struct keeper *keeper)
     if (patience < LEAST_LATE)
         patience = LEAST_LATE;
 
-    int64_t due = lease_next_proof(&keeper->lease, lockset_proven_at(keeper->try.locks));
+    int64_t due = keeper_next_proof(keeper);
 
     if (keeper->delays.late_proof && due == keeper->delays.late_proof)
         return CLOCK_NEVER;
