@@ -134,7 +134,7 @@ int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
     if (is_given_back(keeper))
         hook_tell_released(keeper->hook, status);
     front_forsake(keeper->front);
-    guard_dismiss(&keeper->guard);
+    guard_order(&keeper->guard, GUARD_DISMISS, 0);
     if (keeper->users.reentry)
         reentry_unlocked(keeper->users.reentry, is_given_back(keeper));
     keeper_hang_up(keeper);

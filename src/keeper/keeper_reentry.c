@@ -22,7 +22,7 @@ void keeper_release(struct keeper *keeper)
     if (keeper->users.reentry)
         reentry_allow_unlock(keeper->users.reentry, NULL);
     tree_forget_outsider(keeper->hold->caller.pid);
-    guard_release(&keeper->guard);
+    guard_order(&keeper->guard, GUARD_RELEASE, 0);
 }
 
 void keeper_announce(struct keeper *keeper)
@@ -117,7 +117,7 @@ void keeper_close_reentry(struct keeper *keeper)
     if (keeper->users.reentry)
         reentry_close(keeper->users.reentry);
     if (keeper->users.guarded)
-        guard_unused(&keeper->guard);
+        guard_order(&keeper->guard, GUARD_UNUSED, 0);
 }
 
 void keeper_end_reentry(struct keeper *keeper)

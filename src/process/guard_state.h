@@ -75,8 +75,7 @@ void guard_set_timer(const struct guard_state *guard, int64_t when);
 /* Sets the timer for what the command may not outlive: the lease, and its own time. */
 void guard_watch(const struct guard_state *guard);
 
-/* Return when to send KILL, and when to send the first signal. */
-int64_t guard_kill_time(const struct guard_state *guard);
+/* Returns when to send the first signal. */
 int64_t guard_first_signal_time(const struct guard_state *guard);
 
 /* Gives a dead keeper's place in the queue back, and ends the process. */
