@@ -26,7 +26,7 @@ static pid_t find_adopter(void)
     pid_t adopter = -1;
     char go = 0;
     int link;
-    pid_t parent = helper_fork(&link, 0);
+    pid_t parent = helper_fork(&link, 0, NULL);
 
     if (parent < 0)
         return -1;
@@ -57,7 +57,7 @@ static bool is_certain(pid_t parent)
     if (parent <= 1 || adopter < 0 || getppid() != parent || parent == adopter)
         log_error("--hold: cannot tell which process called zkflock; name it with --for PID, in a "
                   "script --for $$");
-    else if (procid_is_bare_fork(parent))
+    else if (process_is_bare_fork(parent))
         log_error(
             "--hold: process %d, which has called zkflock, is a subshell, and may end at once; "
             "name the process to hold the lock for with --for PID, in a script --for $$",

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "process/front.h"
-#include "process/procid.h"
+#include "process/process.h"
 
 struct hold {
     struct procid caller;

@@ -15,7 +15,7 @@
 
 #include "ensemble/servers.h"
 #include "lock/lockset.h"
-#include "process/procid.h"
+#include "process/process.h"
 
 /* A lock as a zkflock that wants to use it describes it. */
 struct reentry_lock {

@@ -71,7 +71,7 @@ bool wire_peer(int fd, struct procid *peer)
 
 bool wire_is_near(int fd)
 {
-    return procid_is_near(credentials(fd).pid) && !has_hung_up(fd);
+    return process_is_near(credentials(fd).pid) && !has_hung_up(fd);
 }
 
 static int failed(int fd, int error)

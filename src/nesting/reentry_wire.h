@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "nesting/reentry.h"
-#include "process/procid.h"
+#include "process/process.h"
 
 #define WIRE_SIZE 16384
 

@@ -161,7 +161,7 @@ static int split(struct front *front, const struct command_inheritance *inherite
 
     /* Before the fork, so that the front adopts the orphans of a keeper that dies at once. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    process.keeper = helper_fork(&process.link, SOCK_NONBLOCK);
+    process.keeper = helper_fork(&process.link, SOCK_NONBLOCK, NULL);
     if (process.keeper < 0)
         return -1;
     if (process.keeper > 0) {

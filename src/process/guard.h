@@ -29,7 +29,7 @@
 #include "process/around.h"
 #include "process/command.h"
 #include "process/legacy.h"
-#include "process/procid.h"
+#include "process/process.h"
 
 /* All that the guard knows from the fork on. */
 struct guard_mandate {

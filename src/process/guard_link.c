@@ -10,7 +10,7 @@ int guard_start(struct guard *guard, const struct guard_mandate *mandate)
 {
     pid_t keeper = getpid();
     int link;
-    pid_t pid = helper_fork(&link, SOCK_NONBLOCK);
+    pid_t pid = helper_fork(&link, SOCK_NONBLOCK, "lock-guard");
 
     if (pid == 0)
         guard_process(link, keeper, mandate);

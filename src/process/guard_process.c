@@ -13,11 +13,7 @@
 
 #include "base/clock.h"
 #include "process/detach.h"
-#include "process/title.h"
 #include "process/tree.h"
-
-/* Not "zkflock", see title.h. */
-#define GUARD_NAME "lock-guard"
 
 /*
  * Returns whether KILL ended the command too, as pkill(1) does with a pattern that finds both: then
@@ -179,7 +175,6 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
     /* A group without a number here could not be joined again in spawn(): stay in it until then. */
     if (mandate->caller || mandate->command->inherited.process_group)
         setpgid(0, 0);
-    title_set(GUARD_NAME);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     open_descriptors(&guard);
     tree_reserve();

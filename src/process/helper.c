@@ -1,10 +1,53 @@
 #include "process/helper.h"
 
 #include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-pid_t helper_fork(int *link, int flags)
+#include "base/xalloc.h"
+
+/* The memory of the arguments, one behind the other, which the kernel shows as command line. */
+static char *shown;
+static size_t shown_size;
+
+/* Neither is ever freed.  volatile: else the compiler drops these references to them. */
+static char **volatile copy; /* argv as it is used from now on */
+static char *volatile texts; /* what copy points to */
+
+char **helper_copy_argv(int argc, char **argv)
+{
+    size_t size = 0;
+
+    for (int i = 0; i < argc; i++)
+        size += strlen(argv[i]) + 1;
+    copy = xcalloc((size_t)argc + 1, sizeof(copy[0]));
+    texts = xcalloc(size + 1, 1);
+    shown = argv[0];
+
+    char *end = texts;
+
+    for (int i = 0; i < argc; i++) {
+        copy[i] = end;
+        end = stpcpy(end, argv[i]) + 1;
+        if (argv[i] == shown + shown_size)
+            shown_size += strlen(argv[i]) + 1;
+    }
+    return copy;
+}
+
+static void set_title(const char *title)
+{
+    prctl(PR_SET_NAME, title);
+    if (shown_size == 0)
+        return;
+    /* The last byte stays 0: else the kernel would show the environment, too. */
+    memset(shown, 0, shown_size);
+    strncpy(shown, title, shown_size - 1);
+}
+
+pid_t helper_fork(int *link, int flags, const char *title)
 {
     int ends[2];
 
@@ -18,6 +61,8 @@ pid_t helper_fork(int *link, int flags)
     close(ends[pid != 0]);
     if (pid < 0)
         close(*link);
+    if (pid == 0 && title)
+        set_title(title);
     errno = error;
     return pid;
 }

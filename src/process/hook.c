@@ -18,10 +18,6 @@
 #include "process/detach.h"
 #include "process/guard.h"
 #include "process/helper.h"
-#include "process/title.h"
-
-/* Not "zkflock", see title.h. */
-#define RUNNER_NAME "lock-hook"
 
 /* How long to wait for a hook that was killed: one that hangs in the kernel does not die. */
 #define KILL_PATIENCE CLOCK_S
@@ -161,7 +157,6 @@ static _Noreturn void runner_process(struct hook *hook, int link, const char *lo
     struct message message;
 
     setpgid(0, 0);
-    title_set(RUNNER_NAME);
     arrange_descriptors(link);
     if (hook->command.hold)
         detach_output();
@@ -189,7 +184,7 @@ int hook_start(struct hook *hook, const struct command *command, const char *loc
     hook->command.inherited = command->inherited;
     hook->command.hold = command->hold;
     hook->command.inherited.leads_group = true;
-    hook->pid = helper_fork(&link, 0);
+    hook->pid = helper_fork(&link, 0, "lock-hook");
     if (hook->pid == 0)
         runner_process(hook, link, lock_path);
     if (hook->pid < 0)

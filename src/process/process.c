@@ -8,7 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-bool process_read_text(pid_t pid, const char *name, char *text, size_t size)
+/* The bit of the field "flags" in /proc/PID/stat; PF_FORKNOEXEC in Linux' include/linux/sched.h. */
+#define FORKED_WITHOUT_EXEC 0x40
+
+/* Reads the beginning of a file below /proc/PID, and ends it with 0; returns false if it cannot. */
+static bool read_text(pid_t pid, const char *name, char *text, size_t size)
 {
     char path[48];
     ssize_t len;
@@ -28,7 +32,7 @@ bool process_read(pid_t pid, struct process *process)
 {
     char text[512];
 
-    if (!process_read_text(pid, "stat", text, sizeof(text)))
+    if (!read_text(pid, "stat", text, sizeof(text)))
         return false;
 
     /* "pid (name) state parent ...": the name may hold anything, so look for its end. */
@@ -54,6 +58,43 @@ bool process_read(pid_t pid, struct process *process)
 bool process_has_ended(const struct process *process)
 {
     return process->state == 'Z' || process->state == 'X';
+}
+
+bool procid_of(pid_t pid, struct procid *id)
+{
+    struct process process;
+
+    if (!process_read(pid, &process))
+        return false;
+    *id = (struct procid){.pid = pid, .started = process.start};
+    return true;
+}
+
+bool procid_is_current(const struct procid *id)
+{
+    struct procid now;
+
+    return procid_of(id->pid, &now) && now.started == id->started;
+}
+
+bool process_is_bare_fork(pid_t pid)
+{
+    struct process process;
+
+    return process_read(pid, &process) && (process.flags & FORKED_WITHOUT_EXEC);
+}
+
+bool process_is_near(pid_t pid)
+{
+    static const char key[] = "\nNSpid:\t";
+    char text[4096];
+    const char *numbers;
+
+    if (pid <= 0 || !read_text(pid, "status", text, sizeof(text)))
+        return false;
+    /* A number for each pid namespace that the process is in, from the one of this /proc on. */
+    numbers = strstr(text, key);
+    return numbers && numbers[strlen(key) + strspn(numbers + strlen(key), "0123456789")] == '\n';
 }
 
 /* Returns whether /proc is mounted so; mountinfo: "... /proc OPTIONS - proc NAME OPTIONS". */

@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 #include "base/clock.h"
-#include "process/procid.h"
+#include "process/process.h"
 
 /* A process whose wait status is kept. */
 struct tree_child {
