@@ -123,10 +123,11 @@ bool process_some_hidden(void)
 
 /* ---- children ---- */
 
-typedef void visit_child(pid_t child, void *context);
+typedef void visit_child(pid_t parent, pid_t child, void *context);
 
 /* Calls visit for each pid in the file, where each has a blank behind it. */
-static bool each_child_of_thread(int threads, const char *thread, visit_child *visit, void *context)
+static bool each_child_of_thread(int threads, const char *thread, pid_t parent, visit_child *visit,
+                                 void *context)
 {
     char path[300];
     char text[4096];
@@ -144,7 +145,7 @@ static bool each_child_of_thread(int threads, const char *thread, visit_child *v
             if (text[i] >= '0' && text[i] <= '9') {
                 child = 10 * child + (text[i] - '0');
             } else if (child) {
-                visit(child, context);
+                visit(parent, child, context);
                 child = 0;
             }
         }
@@ -154,16 +155,16 @@ static bool each_child_of_thread(int threads, const char *thread, visit_child *v
 }
 
 /*
- * Calls visit for each child of a process.  The list is exact for the calling process as long as it
- * waits for none of them.  In that of another process, a child that ends meanwhile may hide a
+ * Calls visit for each child of the parent.  The list is exact for the calling process as long as
+ * it waits for none of them.  In that of another process, a child that ends meanwhile may hide a
  * second one.  Returns false if the list cannot be read.
  */
-static bool each_child(pid_t pid, visit_child *visit, void *context)
+static bool each_child(pid_t parent, visit_child *visit, void *context)
 {
     char path[32];
     bool all = true;
 
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)parent);
 
     DIR *threads = opendir(path);
 
@@ -171,44 +172,35 @@ static bool each_child(pid_t pid, visit_child *visit, void *context)
         return false;
     for (const struct dirent *entry = readdir(threads); entry; entry = readdir(threads))
         if (entry->d_name[0] != '.')
-            all = each_child_of_thread(dirfd(threads), entry->d_name, visit, context) && all;
+            all &= each_child_of_thread(dirfd(threads), entry->d_name, parent, visit, context);
     closedir(threads);
     return all;
 }
 
-static void visit_nothing(pid_t child, void *context)
+/* Clears the wanted pid when the child has it. */
+static void compare(pid_t parent, pid_t child, void *context)
 {
-    (void)child;
-    (void)context;
-}
+    pid_t *wanted = context;
 
-bool process_children_listed(void)
-{
-    return each_child(getpid(), visit_nothing, NULL);
-}
-
-struct search {
-    pid_t pid;
-    bool found;
-};
-
-static void compare(pid_t child, void *context)
-{
-    struct search *search = context;
-
-    search->found = search->found || child == search->pid;
+    (void)parent;
+    if (child == *wanted)
+        *wanted = 0;
 }
 
 bool process_is_child(pid_t pid, pid_t parent)
 {
-    struct search search = {.pid = pid};
-
-    each_child(parent, compare, &search);
-    return search.found;
+    each_child(parent, compare, &pid);
+    return pid == 0;
 }
 
-static void kill_child(pid_t child, void *context)
+bool process_children_listed(void)
 {
+    return each_child(getpid(), compare, &(pid_t){0});
+}
+
+static void kill_child(pid_t parent, pid_t child, void *context)
+{
+    (void)parent;
     (void)context;
     kill(child, SIGKILL);
 }
@@ -220,13 +212,8 @@ void process_kill_children(void)
 
 /* ---- lists ---- */
 
-/* While a list grows, its first items are in order, and may be searched. */
-struct growth {
-    struct process_list *list;
-    size_t sorted;
-    size_t size;
-    pid_t parent;
-};
+/* By how many processes the memory of a list grows. */
+#define STEP 256
 
 static int by_pid(const void *a, const void *b)
 {
@@ -236,52 +223,42 @@ static int by_pid(const void *a, const void *b)
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-static struct process *find(const struct process_list *list, size_t len, pid_t pid)
+static void sort(struct process_list *list)
 {
-    const struct process key = {.pid = pid};
-
-    return len ? bsearch(&key, list->items, len, sizeof(key), by_pid) : NULL;
+    if (list->len > list->sorted)
+        qsort(list->items, list->len, sizeof(list->items[0]), by_pid);
+    list->sorted = list->len;
 }
 
 struct process *process_list_find(const struct process_list *list, pid_t pid)
 {
-    return find(list, list->len, pid);
+    const struct process key = {.pid = pid};
+
+    return list->sorted ? bsearch(&key, list->items, list->sorted, sizeof(key), by_pid) : NULL;
 }
 
-static void add(struct growth *growth, struct process process)
+static void add(struct process_list *list, struct process process)
 {
-    struct process_list *list = growth->list;
-
-    if (list->len >= growth->size) {
-        size_t size = list->len ? 2 * list->len : 256;
-        struct process *longer = reallocarray(list->items, size, sizeof(list->items[0]));
+    if (list->len % STEP == 0) {
+        struct process *longer =
+            reallocarray(list->items, list->len + STEP, sizeof(list->items[0]));
 
         if (!longer)
             return;
         list->items = longer;
-        growth->size = size;
     }
     list->items[list->len++] = process;
 }
 
-static void add_child(pid_t child, void *context)
+static void add_child(pid_t parent, pid_t child, void *context)
 {
-    struct growth *growth = context;
+    struct process_list *list = context;
 
-    if (!find(growth->list, growth->sorted, child))
-        add(growth, (struct process){.pid = child, .parent = growth->parent, .listed = true});
+    if (!process_list_find(list, child))
+        add(list, (struct process){.pid = child, .parent = parent, .listed = true, .ours = true});
 }
 
-static void sort(struct growth *growth)
-{
-    struct process_list *list = growth->list;
-
-    if (list->len > growth->sorted)
-        qsort(list->items, list->len, sizeof(list->items[0]), by_pid);
-    growth->sorted = list->len;
-}
-
-static void add_seen(struct growth *growth)
+static void add_seen(struct process_list *list)
 {
     DIR *proc = opendir("/proc");
     struct process process;
@@ -291,39 +268,24 @@ static void add_seen(struct growth *growth)
     for (const struct dirent *entry = readdir(proc); entry; entry = readdir(proc)) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-        if (pid > 0 && !find(growth->list, growth->sorted, pid) && process_read(pid, &process))
-            add(growth, process);
+        if (pid > 0 && !process_list_find(list, pid) && process_read(pid, &process))
+            add(list, process);
     }
     closedir(proc);
 }
 
 void process_list_fill(struct process_list *list)
 {
-    struct growth growth = {.list = list, .parent = getpid()};
-
-    *list = (struct process_list){0};
-    each_child(growth.parent, add_child, &growth);
-    sort(&growth);
-    add_seen(&growth);
-    sort(&growth);
+    each_child(getpid(), add_child, list);
+    sort(list);
+    add_seen(list);
+    sort(list);
 }
 
 void process_list_add_hidden(struct process_list *list)
 {
-    struct growth growth = {.list = list, .sorted = list->len, .size = list->len};
-
-    for (size_t i = 0; i < growth.sorted; i++) {
-        growth.parent = list->items[i].pid;
+    for (size_t i = 0; i < list->sorted; i++)
         if (list->items[i].ours)
-            each_child(growth.parent, add_child, &growth);
-    }
-    for (size_t i = growth.sorted; i < list->len; i++)
-        list->items[i].ours = true;
-    sort(&growth);
-}
-
-void process_list_release(struct process_list *list)
-{
-    free(list->items);
-    *list = (struct process_list){0};
+            each_child(list->items[i].pid, add_child, list);
+    sort(list);
 }

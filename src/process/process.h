@@ -66,13 +66,15 @@ void process_kill_children(void);
 
 /* Sorted by pid, each once. */
 struct process_list {
-    struct process *items;
+    struct process *items; /* to be freed */
     size_t len;
+    size_t sorted; /* while the list grows: so many of the first are in order, and can be found */
 };
 
 /*
- * Lists the children of the calling process, by its list of children, and all other processes that
- * /proc shows.  For want of memory, descriptors or /proc some may be missing.
+ * Fills an empty list with the children of the calling process, by its list of children, and marks
+ * them ours; then with all other processes that /proc shows.  For want of memory, descriptors or
+ * /proc some may be missing.
  */
 void process_list_fill(struct process_list *list);
 
@@ -80,7 +82,5 @@ void process_list_fill(struct process_list *list);
 void process_list_add_hidden(struct process_list *list);
 
 struct process *process_list_find(const struct process_list *list, pid_t pid);
-
-void process_list_release(struct process_list *list);
 
 #endif

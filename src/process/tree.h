@@ -70,13 +70,6 @@ bool tree_descends(pid_t pid, pid_t ancestor);
 bool tree_visible(void);
 
 /*
- * Sends a signal to a process by its pidfd.  pidfd is -1 where there are no pidfds, as under
- * container run times whose filters are older than they are; then the signal goes to the number, of
- * which the caller has just made sure.  Returns whether it was sent.
- */
-bool tree_signal_one(int pidfd, pid_t pid, int signal);
-
-/*
  * Sends a signal to the tree, which it finds in /proc.  Each process is addressed by a pidfd, so
  * that the signal does not hit a process that has got the number since; without pidfds, by the
  * number, right after a check that it still means that process.  If nothing was signalled, as when

@@ -8,7 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "process/process.h"
 #include "process/tree_state.h"
 
 pid_t tree_parent(pid_t pid)
@@ -99,14 +98,17 @@ void tree_mark_all(struct tree *tree)
     }
 }
 
-int tree_open_pidfd(pid_t pid)
+bool tree_pin(const struct tree *tree, const struct process *process, int *pidfd)
 {
-    return (int)syscall(SYS_pidfd_open, pid, 0);
-}
-
-bool tree_out_of_descriptors(int error)
-{
-    return error == EMFILE || error == ENFILE || error == ENOMEM;
+    *pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (*pidfd < 0 && (errno == ESRCH || errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+        return false;
+    /* The pidfd means one process from now on: make sure that it is the right one. */
+    if (tree_still_has(tree, process))
+        return true;
+    if (*pidfd >= 0)
+        close(*pidfd);
+    return false;
 }
 
 bool tree_signal_one(int pidfd, pid_t pid, int signal)

@@ -1,10 +1,10 @@
 /*
  * The outsiders of a tree: see tree_add_outsider().
  */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "process/tree_state.h"
@@ -63,7 +63,7 @@ bool tree_add_outsider(pid_t pid, int pidfd)
 
     tree_forget_ended(); /* while the lock is held many may come and go */
     if (pidfd < 0)
-        outsider.pidfd = tree_open_pidfd(pid);
+        outsider.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (process_read(pid, &process))
         outsider.start = process.start;
     return (outsider.pidfd >= 0 || outsider.start) && remember(&outsider);
@@ -124,14 +124,7 @@ static void find_outsiders(struct tree *tree)
 
         struct outsider outsider = {.pid = process->pid, .start = process->start};
 
-        outsider.pidfd = tree_open_pidfd(process->pid);
-        if (outsider.pidfd < 0 && (errno == ESRCH || tree_out_of_descriptors(errno)))
-            continue;
-        process->known = tree_still_has(tree, process);
-        if (process->known)
-            remember(&outsider);
-        else if (outsider.pidfd >= 0)
-            close(outsider.pidfd);
+        process->known = tree_pin(tree, process, &outsider.pidfd) && remember(&outsider);
     }
     tree_release_reserve();
 }
@@ -175,7 +168,7 @@ bool tree_outsiders_gone(void)
     tree_release_reserve();
     process_list_fill(&tree.all);
     find_outsiders(&tree);
-    process_list_release(&tree.all);
+    free(tree.all.items);
     tree_reserve();
     return tree_outsiders_ended();
 }
