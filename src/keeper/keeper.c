@@ -17,12 +17,6 @@
 /* How long to try to give a lock back, at the most; then its session has to expire. */
 #define GIVE_BACK_PATIENCE (5 * CLOCK_S)
 
-static void keeper_free(struct keeper *keeper)
-{
-    legacy_free(keeper->legacy);
-    free(keeper);
-}
-
 struct keeper *keeper_start(const struct options *options, const struct command *command,
                             struct hook *hook, struct front *front)
 {
@@ -70,7 +64,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
         guard_start(&keeper->guard, &mandate) < 0 || hook_start(hook, command, options->lock) < 0) {
         log_error("cannot start: %s", strerror(errno));
         keeper_hang_up(keeper);
-        keeper_free(keeper);
+        free(keeper);
         return NULL;
     }
     if (keeper->hold)
@@ -144,6 +138,6 @@ int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
         waitpid(keeper->guard.pid, NULL, 0);
     }
     hook_end(keeper->hook);
-    keeper_free(keeper);
+    free(keeper);
     return status;
 }

@@ -121,11 +121,11 @@ static void hear_signal(struct front_process *process, const struct signals_rece
     int number = signal->number;
     bool leader_alone = (number == SIGHUP || number == SIGCONT) && getsid(0) == getpid();
 
-    if (number == SIGINT && signal->from_terminal)
+    if (number == SIGINT && signal->to_group)
         process->interrupted = true;
     if (number != SIGCHLD)
         say(process->link, MESSAGE_SIGNAL, number,
-            signal->from_terminal ? !leader_alone : witness_has_got(&process->witness, signal));
+            signal->to_group ? !leader_alone : witness_has_got(&process->witness, signal));
 }
 
 static _Noreturn void serve(struct front_process *process)

@@ -36,12 +36,6 @@ struct legacy *legacy_new(void)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-void legacy_free(struct legacy *legacy)
-{
-    if (legacy)
-        munmap(legacy, sizeof(*legacy));
-}
-
 void legacy_write(struct legacy *legacy, const struct session *session, const struct lockset *set,
                   const struct servers *servers)
 {
