@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
@@ -40,19 +41,6 @@ struct guest {
     enum reentry_answer verdict; /* ADMITTED, GUARDED, DENIED: the answer that is due */
 };
 
-struct reentry {
-    struct reentry_terms terms;
-    int listener;
-    int epoll;
-    int spare; /* a descriptor to read /proc with when no other is left */
-    char name[AROUND_NAME_SIZE];
-    const char *unlockable; /* the lock that --unlock may ask for; NULL: none */
-    bool closed;
-    bool crowded; /* descriptors ran out, and somebody may wait to be accepted */
-    struct guest *guests;
-    size_t users;
-};
-
 static int open_spare(void)
 {
     return open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -82,21 +70,6 @@ struct reentry *reentry_offer(const struct reentry_terms *terms)
         return NULL;
     }
     return reentry;
-}
-
-const char *reentry_name(const struct reentry *reentry)
-{
-    return reentry->name;
-}
-
-int reentry_fd(const struct reentry *reentry)
-{
-    return reentry->epoll;
-}
-
-size_t reentry_users(const struct reentry *reentry)
-{
-    return reentry->users;
 }
 
 /* ---- guests ---- */
@@ -141,10 +114,9 @@ static void set_crowded(struct reentry *reentry, bool crowded)
 static void welcome_some(struct reentry *reentry)
 {
     for (int i = 0; i < WELCOMES_A_TURN; i++) {
-        bool own;
-        int fd = wire_accept(reentry->listener, &own);
+        int fd = accept4(reentry->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-        if (own) {
+        if (fd >= 0 && wire_is_own(fd)) {
             welcome(reentry, fd);
         } else if (fd >= 0) {
             /* Another user is not let in, but may be about to wait for a lock that is held here. */
@@ -222,7 +194,7 @@ static bool may_ask(struct reentry *reentry, struct guest *guest,
     bool may;
 
     close(reentry->spare);
-    may = wire_peer(guest->fd, &guest->peer) && guest->peer.pid > 0 &&
+    may = wire_peer(guest->fd, &guest->peer) &&
           (request->verb == WIRE_ENTER || wire_is_near(guest->fd));
     reentry->spare = open_spare();
     return may;
@@ -278,11 +250,6 @@ void reentry_serve(struct reentry *reentry)
     /* One that has just connected may have asked, and the run may end before the next call. */
     if (take_turn(reentry))
         take_turn(reentry);
-}
-
-bool reentry_crowded(const struct reentry *reentry)
-{
-    return reentry->crowded;
 }
 
 void reentry_answer(struct reentry *reentry, const char *node, int64_t token)

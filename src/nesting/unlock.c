@@ -31,13 +31,10 @@ struct wanted {
 static bool ask(int fd, enum reentry_holder kind, bool own, const char *name, void *context)
 {
     struct wanted *wanted = context;
-    char *node = NULL;
-    int64_t token;
 
     if (!own || kind != REENTRY_CALLER || !wire_ask_unlock(fd, wanted->path, wanted->servers))
         return false; /* no hold of this user's, or it has just ended */
-    wanted->answer = wire_read_answer(fd, -1, clock_now() + ANSWER_PATIENCE, &node, &token);
-    free(node);
+    wanted->answer = wire_read_answer(fd, -1, clock_now() + ANSWER_PATIENCE, NULL);
     wanted->together = wanted->together || wanted->answer == REENTRY_TOGETHER;
     xreplace(&wanted->name, xstrdup(name));
     return wanted->answer == REENTRY_UNLOCKED || wanted->answer == REENTRY_IN_USE ||
