@@ -216,9 +216,27 @@ bool environment_print(const char *exported, const char *lock, const char *node,
     return !trouble;
 }
 
+/* Returns ZKFLOCK_HELD without name, to be freed; NULL: nothing is left. */
+static char *held_without(const char *name)
+{
+    const char *held = getenv(AROUND_VARIABLE);
+    char *copy = xstrdup(held ? held : "");
+    char *rest = copy;
+    char *others = NULL;
+
+    while (rest) {
+        const char *one = strsep(&rest, " ");
+
+        if (*one && strcmp(one, name) != 0)
+            xreplace(&others, others ? xasprintf("%s %s", others, one) : xstrdup(one));
+    }
+    free(copy);
+    return others;
+}
+
 bool environment_take_back(const char *lock, const char *name)
 {
-    char *others = around_without(name);
+    char *others = held_without(name);
     char *script = xstrdup("");
     const char *trouble;
 

@@ -16,7 +16,4 @@
 /* Returns ZKFLOCK_HELD with name added as the last; to be freed. */
 char *around_with(const char *name);
 
-/* Returns ZKFLOCK_HELD without name, to be freed; NULL: nothing is left. */
-char *around_without(const char *name);
-
 #endif

@@ -232,21 +232,16 @@ void hook_tell_acquired(struct hook *hook, const char *node, int64_t token)
     tell(hook, &message);
 }
 
-/* The longest that the runner can take, unless it is stopped. */
-static int64_t end_deadline(const struct hook *hook)
-{
-    return clock_now() + __builtin_popcount(hook->told) * (HOOK_LIMIT + KILL_PATIENCE) +
-           KILL_PATIENCE;
-}
-
 void hook_end(struct hook *hook)
 {
     struct pollfd fd = {.fd = hook->link}; /* POLLHUP, when the runner has ended, needs no events */
+    /* The longest that the runner can take, unless it is stopped. */
+    int64_t limit = __builtin_popcount(hook->told) * (HOOK_LIMIT + KILL_PATIENCE) + KILL_PATIENCE;
 
     if (hook->link < 0)
         return;
     shutdown(hook->link, SHUT_WR);
-    if (poll(&fd, 1, clock_poll_timeout(end_deadline(hook))) == 1)
+    if (poll(&fd, 1, clock_poll_timeout(clock_now() + limit)) == 1)
         waitpid(hook->pid, NULL, 0);
     close(hook->link);
     hook->link = -1;

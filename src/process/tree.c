@@ -20,6 +20,7 @@
 
 static void find_descendants(struct tree *tree)
 {
+    tree_release_reserve();
     process_list_fill(&tree->all);
     tree_mark_all(tree);
 }
@@ -48,7 +49,6 @@ size_t tree_signal(int signal, pid_t child)
     size_t sent = 0;
 
     tree_forget_ended();
-    tree_release_reserve();
     find_descendants(&tree);
     for (size_t i = 0; i < tree.all.len; i++) {
         const struct process *process = &tree.all.items[i];
@@ -130,7 +130,6 @@ pid_t tree_survivor(void)
     struct tree tree = {.root = getpid()};
     pid_t survivor = 0;
 
-    tree_release_reserve();
     find_descendants(&tree);
     for (size_t i = 0; i < tree.all.len && !survivor; i++) {
         struct process *process = &tree.all.items[i];

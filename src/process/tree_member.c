@@ -56,7 +56,8 @@ void tree_release_reserve(void)
     }
 }
 
-bool tree_has(const struct tree *tree, pid_t pid)
+/* Returns whether the process of that number is marked, or the root. */
+static bool has(const struct tree *tree, pid_t pid)
 {
     const struct process *found = process_list_find(&tree->all, pid);
 
@@ -73,7 +74,7 @@ static void mark_descendants(const struct tree *tree)
         for (size_t i = 0; i < tree->all.len; i++) {
             struct process *process = &tree->all.items[i];
 
-            if (!process->ours && tree_has(tree, process->parent))
+            if (!process->ours && has(tree, process->parent))
                 changed = process->ours = true;
         }
     }
@@ -85,8 +86,7 @@ bool tree_still_has(const struct tree *tree, const struct process *process)
 
     if (process->listed)
         return process_is_child(process->pid, process->parent);
-    return process_read(process->pid, &now) && now.start == process->start &&
-           tree_has(tree, now.parent);
+    return process_read(process->pid, &now) && now.start == process->start && has(tree, now.parent);
 }
 
 void tree_mark_all(struct tree *tree)

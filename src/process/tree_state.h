@@ -13,9 +13,6 @@ struct tree {
     pid_t root; /* 0: the members descend from those that were marked first */
 };
 
-/* Returns whether the process of that number is marked, or the root. */
-bool tree_has(const struct tree *tree, pid_t pid);
-
 /*
  * Marks all descendants of the root and of the processes that are marked already, and adds those
  * that /proc hides to the list.
