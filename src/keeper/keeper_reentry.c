@@ -90,7 +90,7 @@ static void guard_new_users(struct keeper *keeper)
     struct procid user;
 
     while (reentry_new_user(keeper->users.reentry, &user)) {
-        if (!tree_descends(user.pid, keeper->guard.pid) && !tree_add_user(&user)) {
+        if (!tree_descends(user.pid, keeper->guard.pid) && !tree_add_outsider(&user, -1)) {
             reentry_refuse(keeper->users.reentry, &user);
             continue;
         }

@@ -105,7 +105,7 @@ int hold_start(struct hold *hold, pid_t pid)
                   (int)caller);
         return EXITCODE_NOPERM;
     }
-    tree_add_outsider(caller, hold->caller_fd);
+    tree_add_outsider(&hold->caller, hold->caller_fd);
     return 0;
 }
 

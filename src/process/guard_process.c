@@ -113,7 +113,7 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
     case GUARD_KEEP:
         guard->used = true;
         if (!tree_descends(order->number, getpid()))
-            tree_add_user(&(struct procid){.pid = order->number, .started = order->started});
+            tree_add_outsider(&(struct procid){order->number, order->started}, -1);
         if (guard->state == EXITED) {
             guard->state = LINGERING;
             guard_watch(guard);

@@ -44,9 +44,7 @@ void legacy_write(struct legacy *legacy, const struct session *session, const st
     struct entry *next = &legacy->entries[in_force == 1];
     int64_t id = session_id(session);
 
-    if (id == 0)
-        return;
-    if (lockset_export(set, next->locks, LOCKS_SIZE) >= LOCKS_SIZE)
+    if (id == 0 || lockset_export(set, next->locks, LOCKS_SIZE) >= LOCKS_SIZE)
         return;
     if (in_force && now->identity.id == id && strcmp(now->locks, next->locks) == 0)
         return;

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,20 +98,18 @@ bool process_is_near(pid_t pid)
     return numbers && numbers[strlen(key) + strspn(numbers + strlen(key), "0123456789")] == '\n';
 }
 
-/* Returns whether /proc is mounted so; mountinfo: "... /proc OPTIONS - proc NAME OPTIONS". */
+/* Returns whether /proc is mounted so. */
 static bool is_mounted_hiding(void)
 {
-    FILE *mounts = fopen("/proc/self/mountinfo", "re");
-    char *line = NULL;
-    size_t size = 0;
+    FILE *mounts = setmntent("/proc/self/mounts", "r");
+    const struct mntent *mount;
     bool hides = false;
 
-    while (mounts && getline(&line, &size, mounts) > 0)
-        if (strstr(line, " /proc "))
-            hides = strstr(line, "hidepid=");
-    free(line);
+    while (mounts && (mount = getmntent(mounts)))
+        if (strcmp(mount->mnt_dir, "/proc") == 0)
+            hides = hasmntopt(mount, "hidepid");
     if (mounts)
-        fclose(mounts);
+        endmntent(mounts);
     return hides;
 }
 

@@ -33,16 +33,10 @@ void tree_reserve(void);
 /*
  * Adds a process that is no descendant, an outsider, and its descendants.  Not all of those can be
  * found: a process whose parent has died is no longer a descendant of the outsider.  pidfd is a
- * pidfd of the outsider, which the function does not close; -1: it opens one.  Returns false if
- * that is not possible.
+ * pidfd of the outsider, which is never closed here; -1: one is opened.  Returns false if that is
+ * not possible, or the outsider has ended, also if another process has got its number.
  */
-bool tree_add_outsider(pid_t pid, int pidfd);
-
-/*
- * Adds an outsider that may have ended already: returns false then, also if another process has got
- * its number.
- */
-bool tree_add_user(const struct procid *user);
+bool tree_add_outsider(const struct procid *id, int pidfd);
 
 /*
  * Leaves processes of the calling process's own session out of the outsiders' descendants, here and

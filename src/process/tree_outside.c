@@ -11,9 +11,8 @@
 
 /* A process that was added, or a descendant of one that was seen once. */
 struct outsider {
-    pid_t pid;
-    uint64_t start;
-    int pidfd;     /* -1: there are no pidfds, and pid and start identify it */
+    struct procid id;
+    int pidfd;     /* -1: there are no pidfds, and id identifies it */
     bool borrowed; /* the pidfd is not to be closed */
 };
 
@@ -27,14 +26,19 @@ static bool has_ended(const struct outsider *outsider)
 
     if (outsider->pidfd >= 0)
         return poll(&end, 1, 0) > 0;
-    return !process_read(outsider->pid, &now) || now.start != outsider->start ||
+    return !process_read(outsider->id.pid, &now) || now.start != outsider->id.started ||
            process_has_ended(&now);
+}
+
+static void release(const struct outsider *outsider)
+{
+    if (!outsider->borrowed && outsider->pidfd >= 0)
+        close(outsider->pidfd);
 }
 
 static void drop(size_t i)
 {
-    if (!outsiders[i].borrowed && outsiders[i].pidfd >= 0)
-        close(outsiders[i].pidfd);
+    release(&outsiders[i]);
     outsiders[i] = outsiders[--outsiders_len];
 }
 
@@ -56,34 +60,25 @@ static bool remember(const struct outsider *outsider)
     return true;
 }
 
-bool tree_add_outsider(pid_t pid, int pidfd)
+bool tree_add_outsider(const struct procid *id, int pidfd)
 {
-    struct outsider outsider = {.pid = pid, .pidfd = pidfd, .borrowed = pidfd >= 0};
-    struct process process;
+    struct outsider outsider = {.id = *id, .pidfd = pidfd, .borrowed = pidfd >= 0};
 
     tree_forget_ended(); /* while the lock is held many may come and go */
     if (pidfd < 0)
-        outsider.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (process_read(pid, &process))
-        outsider.start = process.start;
-    return (outsider.pidfd >= 0 || outsider.start) && remember(&outsider);
+        outsider.pidfd = (int)syscall(SYS_pidfd_open, id->pid, 0);
+    /* The pidfd means one process from now on: make sure that it is the right one. */
+    if (procid_is_current(id) && remember(&outsider))
+        return true;
+    release(&outsider);
+    return false;
 }
 
 void tree_forget_outsider(pid_t pid)
 {
     for (size_t i = outsiders_len; i > 0; i--)
-        if (outsiders[i - 1].pid == pid)
+        if (outsiders[i - 1].id.pid == pid)
             drop(i - 1);
-}
-
-bool tree_add_user(const struct procid *user)
-{
-    if (!tree_add_outsider(user->pid, -1))
-        return false;
-    if (procid_is_current(user))
-        return true;
-    drop(outsiders_len - 1);
-    return false;
 }
 
 static bool spares_session;
@@ -109,7 +104,7 @@ static void find_outsiders(struct tree *tree)
     for (size_t i = 0; i < tree->all.len; i++)
         tree->all.items[i].ours = false;
     for (size_t i = 0; i < outsiders_len; i++) {
-        struct process *process = process_list_find(&tree->all, outsiders[i].pid);
+        struct process *process = process_list_find(&tree->all, outsiders[i].id.pid);
 
         if (process && !has_ended(&outsiders[i]))
             process->ours = process->known = true;
@@ -122,7 +117,7 @@ static void find_outsiders(struct tree *tree)
         if (!process->ours || process->known || is_spared(process->pid))
             continue;
 
-        struct outsider outsider = {.pid = process->pid, .start = process->start};
+        struct outsider outsider = {.id = {process->pid, process->start}};
 
         process->known = tree_pin(tree, process, &outsider.pidfd) && remember(&outsider);
     }
@@ -146,7 +141,7 @@ size_t tree_signal_outsiders(struct tree *tree, int signal)
     }
     for (size_t i = 0; i < outsiders_len; i++)
         if (!has_ended(&outsiders[i]))
-            sent += tree_signal_one(outsiders[i].pidfd, outsiders[i].pid, signal);
+            sent += tree_signal_one(outsiders[i].pidfd, outsiders[i].id.pid, signal);
     return sent;
 }
 
