@@ -24,7 +24,6 @@
 #include "list/list.h"
 #include "nesting/environment.h"
 #include "nesting/hold.h"
-#include "nesting/unlock.h"
 #include "process/command.h"
 #include "process/front.h"
 #include "process/helper.h"
@@ -126,7 +125,7 @@ static int act(const struct options *options)
     fill_standard_descriptors();
     switch (options->action) {
     case ACTION_UNLOCK:
-        return unlock(options);
+        return hold_unlock(options);
     case ACTION_LIST:
         return list(options);
     case ACTION_REVOKE:

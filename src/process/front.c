@@ -144,14 +144,6 @@ static _Noreturn void serve(struct front_process *process)
 
 /* ---- for the keeper ---- */
 
-/* Asks the kernel, since /dev/tty may be missing in a container or a chroot. */
-static bool has_terminal(void)
-{
-    struct process self;
-
-    return process_read(getpid(), &self) && self.terminal != 0;
-}
-
 /* Returns 0, in the child alone; -1 with errno. */
 static int split(struct front *front, const struct command_inheritance *inherited, bool detached,
                  front_last_words *last_words)
@@ -183,11 +175,15 @@ static int split(struct front *front, const struct command_inheritance *inherite
 int front_start(struct front *front, struct command_inheritance *inherited, bool detached,
                 front_last_words *last_words)
 {
+    struct process self;
+    /* Asks the kernel, since /dev/tty may be missing in a container or a chroot. */
+    bool has_terminal = process_read(getpid(), &self) && self.terminal != 0;
+
     *front = (struct front){.state = FRONT_ABSENT, .link = -1};
     inherited->process_group = getpgrp();
     front->signal_fd = signals_block(&inherited->mask, &inherited->ignores_child);
     if (front->signal_fd < 0 ||
-        ((detached || has_terminal()) && split(front, inherited, detached, last_words) < 0))
+        ((detached || has_terminal) && split(front, inherited, detached, last_words) < 0))
         return -1;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (front->state == FRONT_ABSENT)

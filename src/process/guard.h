@@ -63,9 +63,8 @@ enum guard_order {
 
 /* Reports, from the guard. */
 enum guard_report {
-    GUARD_FORKED,  /* number: the command's pid; reported before it is executed */
-    GUARD_STARTED, /* the command was executed in the caller's group; --hold: the caller is watched
-                    */
+    GUARD_FORKED,      /* number: the command's pid; reported before it is executed */
+    GUARD_STARTED,     /* the command was executed; --hold: the caller is watched */
     GUARD_NOT_STARTED, /* number: errno */
     GUARD_STOPPED,     /* number: the signal that stopped the command */
     GUARD_EXITED,      /* number: the command's wait status; its descendants may live */

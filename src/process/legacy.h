@@ -9,8 +9,6 @@
 #ifndef ZKFLOCK_LEGACY_H
 #define ZKFLOCK_LEGACY_H
 
-#include <stdbool.h>
-
 #include "ensemble/servers.h"
 #include "ensemble/session.h"
 #include "lock/lockset.h"

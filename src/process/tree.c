@@ -1,6 +1,5 @@
 #include "process/tree.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -43,12 +42,11 @@ static bool send_signal(const struct tree *tree, const struct process *process, 
     return sent;
 }
 
-size_t tree_signal(int signal, pid_t child)
+void tree_signal(int signal, pid_t child)
 {
     struct tree tree = {.root = getpid()};
     size_t sent = 0;
 
-    tree_forget_ended();
     find_descendants(&tree);
     for (size_t i = 0; i < tree.all.len; i++) {
         const struct process *process = &tree.all.items[i];
@@ -60,8 +58,7 @@ size_t tree_signal(int signal, pid_t child)
     free(tree.all.items);
     tree_reserve();
     if (sent == 0 && child > 0)
-        sent = kill(child, signal) == 0;
-    return sent;
+        kill(child, signal);
 }
 
 /* ---- the end ---- */

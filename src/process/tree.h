@@ -68,9 +68,9 @@ bool tree_visible(void);
  * that the signal does not hit a process that has got the number since; without pidfds, by the
  * number, right after a check that it still means that process.  If nothing was signalled, as when
  * no descriptor or memory is left to read /proc with, signals child, a child that was not reaped
- * yet; 0: none.  Returns how many processes were signalled.
+ * yet; 0: none.
  */
-size_t tree_signal(int signal, pid_t child);
+void tree_signal(int signal, pid_t child);
 
 /*
  * Kills the tree and reaps what can be reaped.  *child as in tree_signal(); it becomes 0 when that
