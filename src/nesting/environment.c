@@ -195,22 +195,21 @@ bool environment_print(const char *exported, const char *lock, const char *node,
 {
     char number[24];
     const char *const values[VARIABLES] = {lock, node, number, getenv(SERVERS_VARIABLE)};
-    char *all = around_with(held);
     char *records;
     char *script = xstrdup("");
-    const char *trouble;
+    const char *trouble = around_add(held) < 0 ? strerror(errno) : NULL;
 
     snprintf(number, sizeof(number), "%" PRId64, token);
     records = make_record(held, values);
     xreplace(&records, xasprintf("%s;%s", exported, records));
     for (int i = 0; i < VARIABLES; i++)
         add_variable(&script, variables[i], values[i]);
-    add_variable(&script, AROUND_VARIABLE, all);
+    add_variable(&script, AROUND_VARIABLE, getenv(AROUND_VARIABLE));
     add_variable(&script, AROUND_EXPORTED_VARIABLE, records);
-    trouble = write_out(script);
+    if (!trouble)
+        trouble = write_out(script);
     free(script);
     free(records);
-    free(all);
     if (trouble)
         log_error("cannot print the environment of %s: %s; it is released", lock, trouble);
     return !trouble;

@@ -4,9 +4,12 @@
 
 #include "base/xalloc.h"
 
-char *around_with(const char *name)
+int around_add(const char *name)
 {
     const char *others = getenv(AROUND_VARIABLE);
+    char *all = others && *others ? xasprintf("%s %s", others, name) : xstrdup(name);
+    int failed = setenv(AROUND_VARIABLE, all, 1);
 
-    return others && *others ? xasprintf("%s %s", others, name) : xstrdup(name);
+    free(all);
+    return failed;
 }

@@ -200,7 +200,7 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
         if (fds[2].revents)
             guard_timer_due(&guard);
         if (fds[4].revents)
-            guard_caller_ended(&guard);
+            guard_release_caller(&guard);
         if (fds[3].revents)
             hear_keeper(&guard);
     }

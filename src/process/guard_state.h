@@ -118,11 +118,8 @@ void guard_exec_settled(struct guard_state *guard);
 /* To be called when children have ended or were stopped. */
 void guard_reap(struct guard_state *guard);
 
-/*
- * --hold: obeys RELEASE; and to be called when caller_fd is readable, since the caller has ended.
- */
+/* --hold: obeys RELEASE; and to be called when caller_fd is readable: the caller has ended. */
 void guard_release_caller(struct guard_state *guard);
-void guard_caller_ended(struct guard_state *guard);
 
 /* ---- guard_process.c ---- */
 
