@@ -11,7 +11,7 @@
 #include "base/xalloc.h"
 #include "keeper/status_line.h"
 #include "lock/contender.h"
-#include "process/detach.h"
+#include "process/helper.h"
 #include "process/tree.h"
 
 /* How long to try to give a lock back, at the most; then its session has to expire. */
@@ -68,7 +68,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
         return NULL;
     }
     if (keeper->hold)
-        detach_directory();
+        helper_detach_directory();
     tree_reserve();
     front_introduce(front, keeper->guard.pid);
     return keeper;

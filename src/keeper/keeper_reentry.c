@@ -11,7 +11,7 @@
 #include "base/xalloc.h"
 #include "keeper/plan.h"
 #include "nesting/environment.h"
-#include "process/detach.h"
+#include "process/helper.h"
 #include "process/tree.h"
 
 void keeper_release(struct keeper *keeper)
@@ -37,7 +37,7 @@ void keeper_announce(struct keeper *keeper)
                            keeper_token(keeper),
                            keeper->users.reentry ? keeper->users.reentry->name : ""))
         status = EXITCODE_OSERR;
-    detach_output();
+    helper_detach_output();
     front_release(keeper->front, status);
     keeper->users.caller_told = true;
     if (status)

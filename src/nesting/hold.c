@@ -16,7 +16,6 @@
 #include "nesting/environment.h"
 #include "nesting/holds.h"
 #include "nesting/reentry_wire.h"
-#include "process/detach.h"
 #include "process/helper.h"
 #include "process/tree.h"
 
@@ -122,7 +121,7 @@ void hold_detach(const struct hold *hold, const struct front *front)
 {
     int kept[] = {front->link, front->signal_fd, hold->caller_fd};
 
-    detach_descriptors(kept, sizeof(kept) / sizeof(kept[0]));
+    helper_detach_descriptors(kept, sizeof(kept) / sizeof(kept[0]));
     tree_spare_session();
 }
 

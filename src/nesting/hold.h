@@ -28,7 +28,7 @@ int hold_start(struct hold *hold, pid_t pid);
 
 /*
  * Closes all descriptors that the keeper does not need, so that nobody waits for their end; stdout
- * stays until detach_output().  To be called in the keeper, before anything else is opened.
+ * stays until helper_detach_output().  To be called in the keeper, before anything else is opened.
  */
 void hold_detach(const struct hold *hold, const struct front *front);
 

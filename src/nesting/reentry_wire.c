@@ -97,30 +97,25 @@ int wire_listen(const char *name)
     return fd;
 }
 
-/* Waits in connect(): one that only tried now and then might never find room in the queue. */
-static int connect_until(int fd, const struct sockaddr_un *address, socklen_t len, int64_t deadline)
+int wire_connect(const char *name, int64_t deadline)
 {
+    struct sockaddr_un address;
+    socklen_t len = address_of(name, &address);
+    int fd = open_socket(0);
     int status;
 
+    if (fd < 0)
+        return -1;
+    /* Waits in connect(): one that only tried now and then might never find room in the queue. */
     do {
         int64_t left = deadline - clock_now();
         int64_t us = left > 0 ? left / CLOCK_US + 1 : 1; /* 0 would be for ever */
         struct timeval patience = {.tv_sec = us / 1000000, .tv_usec = us % 1000000};
 
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-        status = connect(fd, (const struct sockaddr *)address, len);
+        status = connect(fd, (struct sockaddr *)&address, len);
     } while (status < 0 && errno == EINTR);
-    return status;
-}
-
-int wire_connect(const char *name, int64_t deadline)
-{
-    struct sockaddr_un address;
-    socklen_t len = address_of(name, &address);
-    int fd = open_socket(0);
-
-    if (fd >= 0 &&
-        (connect_until(fd, &address, len, deadline) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0))
+    if (status < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
         return failed(fd);
     return fd;
 }

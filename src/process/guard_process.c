@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "process/detach.h"
+#include "process/helper.h"
 #include "process/tree.h"
 
 /*
@@ -179,8 +179,8 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
     open_descriptors(&guard);
     tree_reserve();
     if (mandate->caller_fd >= 0) {
-        detach_output();
-        detach_directory();
+        helper_detach_output();
+        helper_detach_directory();
     }
     if (getppid() != keeper)
         _exit(EXITCODE_INTERNAL);

@@ -8,6 +8,7 @@
 #ifndef ZKFLOCK_HELPER_H
 #define ZKFLOCK_HELPER_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 /* Returns a copy of argv, to be used in place of argv.  To be called first, and once. */
@@ -21,5 +22,19 @@ char **helper_copy_argv(int argc, char **argv);
  * pair.
  */
 pid_t helper_fork(int *link, int flags, const char *title);
+
+/* ---- for one that stays behind when the caller goes on, under --hold ---- */
+
+/*
+ * Closes all descriptors but stdout, stderr and those in kept, count of them, which it sorts; makes
+ * /dev/null stdin.  To be called before anything else is opened.
+ */
+void helper_detach_descriptors(int *kept, size_t count);
+
+/* Makes /dev/null stdout; and stderr, if somebody may wait for the end of that. */
+void helper_detach_output(void);
+
+/* Leaves the working directory, so that its file system can be unmounted. */
+void helper_detach_directory(void);
 
 #endif

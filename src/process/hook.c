@@ -15,7 +15,6 @@
 
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "process/detach.h"
 #include "process/guard.h"
 #include "process/helper.h"
 
@@ -159,7 +158,7 @@ static _Noreturn void runner_process(struct hook *hook, int link, const char *lo
     setpgid(0, 0);
     arrange_descriptors(link);
     if (hook->command.hold)
-        detach_output();
+        helper_detach_output();
     /* A zkflock around this one may have set them for another lock. */
     unsetenv("ZKFLOCK_NODE");
     unsetenv("ZKFLOCK_TOKEN");

@@ -124,32 +124,22 @@ bool process_some_hidden(void)
 
 typedef void visit_child(pid_t parent, pid_t child, void *context);
 
-/* Calls visit for each pid in the file, where each has a blank behind it. */
-static bool each_child_of_thread(int threads, const char *thread, pid_t parent, visit_child *visit,
+static bool each_child_of_thread(pid_t parent, const char *thread, visit_child *visit,
                                  void *context)
 {
     char path[300];
-    char text[4096];
-    ssize_t len;
-    pid_t child = 0;
+    pid_t child;
 
-    snprintf(path, sizeof(path), "%s/children", thread);
+    snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)parent, thread);
 
-    int fd = openat(threads, path, O_RDONLY | O_CLOEXEC);
+    FILE *children = fopen(path, "re");
 
-    if (fd < 0)
+    if (!children)
         return false;
-    while ((len = read(fd, text, sizeof(text))) > 0) {
-        for (ssize_t i = 0; i < len; i++) {
-            if (text[i] >= '0' && text[i] <= '9') {
-                child = 10 * child + (text[i] - '0');
-            } else if (child) {
-                visit(parent, child, context);
-                child = 0;
-            }
-        }
-    }
-    close(fd);
+    /* The kernel writes no number out of range.  NOLINTNEXTLINE(cert-err34-c) */
+    while (fscanf(children, "%d", &child) == 1)
+        visit(parent, child, context);
+    fclose(children);
     return true;
 }
 
@@ -171,7 +161,7 @@ static bool each_child(pid_t parent, visit_child *visit, void *context)
         return false;
     for (const struct dirent *entry = readdir(threads); entry; entry = readdir(threads))
         if (entry->d_name[0] != '.')
-            all &= each_child_of_thread(dirfd(threads), entry->d_name, parent, visit, context);
+            all &= each_child_of_thread(parent, entry->d_name, visit, context);
     closedir(threads);
     return all;
 }
