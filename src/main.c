@@ -24,11 +24,10 @@
 #include "list/list.h"
 #include "nesting/environment.h"
 #include "nesting/hold.h"
-#include "nesting/unlock.h"
 #include "process/command.h"
 #include "process/front.h"
+#include "process/helper.h"
 #include "process/hook.h"
-#include "process/title.h"
 
 /*
  * Opens a stand-in for a closed stdin, stdout or stderr, whose number the next descriptor opened
@@ -126,7 +125,7 @@ static int act(const struct options *options)
     fill_standard_descriptors();
     switch (options->action) {
     case ACTION_UNLOCK:
-        return unlock(options);
+        return hold_unlock(options);
     case ACTION_LIST:
         return list(options);
     case ACTION_REVOKE:
@@ -162,7 +161,7 @@ int main(int argc, char **argv)
 
     if (has_rights_of_others())
         return EXITCODE_NOPERM;
-    status = arguments_parse(&options, argc, title_init(argc, argv), &done);
+    status = arguments_parse(&options, argc, helper_copy_argv(argc, argv), &done);
     if (status == 0 && !done)
         status = act(&options);
     else if (status && options.hold_export)

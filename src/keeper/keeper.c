@@ -11,17 +11,11 @@
 #include "base/xalloc.h"
 #include "keeper/status_line.h"
 #include "lock/contender.h"
-#include "process/detach.h"
+#include "process/helper.h"
 #include "process/tree.h"
 
 /* How long to try to give a lock back, at the most; then its session has to expire. */
 #define GIVE_BACK_PATIENCE (5 * CLOCK_S)
-
-static void keeper_free(struct keeper *keeper)
-{
-    legacy_free(keeper->legacy);
-    free(keeper);
-}
 
 struct keeper *keeper_start(const struct options *options, const struct command *command,
                             struct hook *hook, struct front *front)
@@ -70,11 +64,11 @@ struct keeper *keeper_start(const struct options *options, const struct command 
         guard_start(&keeper->guard, &mandate) < 0 || hook_start(hook, command, options->lock) < 0) {
         log_error("cannot start: %s", strerror(errno));
         keeper_hang_up(keeper);
-        keeper_free(keeper);
+        free(keeper);
         return NULL;
     }
     if (keeper->hold)
-        detach_directory();
+        helper_detach_directory();
     tree_reserve();
     front_introduce(front, keeper->guard.pid);
     return keeper;
@@ -134,7 +128,7 @@ int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
     if (is_given_back(keeper))
         hook_tell_released(keeper->hook, status);
     front_forsake(keeper->front);
-    guard_dismiss(&keeper->guard);
+    guard_order(&keeper->guard, GUARD_DISMISS, 0);
     if (keeper->users.reentry)
         reentry_unlocked(keeper->users.reentry, is_given_back(keeper));
     keeper_hang_up(keeper);
@@ -144,6 +138,6 @@ int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
         waitpid(keeper->guard.pid, NULL, 0);
     }
     hook_end(keeper->hook);
-    keeper_free(keeper);
+    free(keeper);
     return status;
 }

@@ -29,7 +29,7 @@ void keeper_begin_end(struct keeper *keeper)
     if (run->reason == RUN_GUARD_DEAD || run->reason == RUN_GUARD_MUTE)
         take_over(keeper);
     else if (keeper->job.end == JOB_NOT_ENDED || run->reason == RUN_ABANDONED)
-        guard_kill(&keeper->guard, run->reason == RUN_ABANDONED);
+        guard_order(&keeper->guard, GUARD_KILL, run->reason == RUN_ABANDONED);
 }
 
 /* Returns when the keeper stops waiting for the guard, and ends the tree itself. */

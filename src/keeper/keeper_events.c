@@ -41,10 +41,12 @@ static void take_signal(struct keeper *keeper, const struct signals_received *re
         /* The terminal need not have reached what is left of a command that has ended. */
         if (keeper->job.state == JOB_EXITED && signals_stop(number))
             front_stop(keeper->front, number, false);
-        if (signals_to_forward(number))
-            guard_signal(&keeper->guard, number,
-                         keeper->job.state == JOB_STARTED &&
-                             front_group_has(keeper->front, received));
+        if (signals_to_forward(number)) {
+            bool group_has_it =
+                keeper->job.state == JOB_STARTED && front_group_has(keeper->front, received);
+
+            guard_order(&keeper->guard, group_has_it ? GUARD_SIGNAL_OUTSIDE : GUARD_SIGNAL, number);
+        }
     } else if (signals_stop(number)) {
         keeper_end_wait(keeper);
         /* With the lock in hand proofs have to go on. */
@@ -108,7 +110,7 @@ static void heed_revoke(struct keeper *keeper)
     if (keeper->run.state != RUN_NOT_BEGUN) {
         log_notice("%s is sent %s: %s is asked for by %s", keeper->command->argv[0],
                    signals_name(options->signal, signal), lock, who);
-        guard_ask(&keeper->guard, options->signal);
+        guard_order(&keeper->guard, GUARD_ASK, options->signal);
     } else {
         log_notice("%s %s: %s is asked for by %s", keeper->command->argv[0],
                    keeper->hold ? "does not get it" : "is not started", lock, who);
@@ -143,11 +145,11 @@ void keeper_pump(struct keeper *keeper, int64_t deadline)
         {.fd = keeper->news.guard_dead ? -1 : keeper->guard.link, .events = POLLIN},
         {.fd = keeper->try.session ? session_fd(keeper->try.session) : -1, .events = POLLIN},
         {.fd = keeper->front->link, .events = POLLIN},
-        {.fd = keeper->users.reentry ? reentry_fd(keeper->users.reentry) : -1, .events = POLLIN},
+        {.fd = keeper->users.reentry ? keeper->users.reentry->epoll : -1, .events = POLLIN},
         {.fd = awaits_caller(keeper) ? keeper->hold->caller_fd : -1, .events = POLLIN},
     };
 
-    bool crowded = keeper->users.reentry && reentry_crowded(keeper->users.reentry);
+    bool crowded = keeper->users.reentry && keeper->users.reentry->crowded;
 
     if (crowded)
         deadline = clock_earlier(deadline, clock_now() + CROWDED_PAUSE);

@@ -11,7 +11,7 @@
 #include "base/xalloc.h"
 #include "keeper/plan.h"
 #include "nesting/environment.h"
-#include "process/detach.h"
+#include "process/helper.h"
 #include "process/tree.h"
 
 void keeper_release(struct keeper *keeper)
@@ -22,7 +22,7 @@ void keeper_release(struct keeper *keeper)
     if (keeper->users.reentry)
         reentry_allow_unlock(keeper->users.reentry, NULL);
     tree_forget_outsider(keeper->hold->caller.pid);
-    guard_release(&keeper->guard);
+    guard_order(&keeper->guard, GUARD_RELEASE, 0);
 }
 
 void keeper_announce(struct keeper *keeper)
@@ -35,9 +35,9 @@ void keeper_announce(struct keeper *keeper)
     if (options->hold_export &&
         !environment_print(keeper->hold->exported, options->lock, keeper_node(keeper),
                            keeper_token(keeper),
-                           keeper->users.reentry ? reentry_name(keeper->users.reentry) : ""))
+                           keeper->users.reentry ? keeper->users.reentry->name : ""))
         status = EXITCODE_OSERR;
-    detach_output();
+    helper_detach_output();
     front_release(keeper->front, status);
     keeper->users.caller_told = true;
     if (status)
@@ -90,7 +90,7 @@ static void guard_new_users(struct keeper *keeper)
     struct procid user;
 
     while (reentry_new_user(keeper->users.reentry, &user)) {
-        if (!tree_descends(user.pid, keeper->guard.pid) && !tree_add_user(&user)) {
+        if (!tree_descends(user.pid, keeper->guard.pid) && !tree_add_outsider(&user, -1)) {
             reentry_refuse(keeper->users.reentry, &user);
             continue;
         }
@@ -107,7 +107,7 @@ void keeper_serve_reentry(struct keeper *keeper)
     if (reentry_unlock_wanted(keeper->users.reentry)) {
         keeper_release(keeper);
         /* A user of the lock may be waiting for the process that asks. */
-        if (reentry_users(keeper->users.reentry) > 0)
+        if (keeper->users.reentry->users > 0)
             reentry_unlocked(keeper->users.reentry, true);
     }
 }
@@ -117,7 +117,7 @@ void keeper_close_reentry(struct keeper *keeper)
     if (keeper->users.reentry)
         reentry_close(keeper->users.reentry);
     if (keeper->users.guarded)
-        guard_unused(&keeper->guard);
+        guard_order(&keeper->guard, GUARD_UNUSED, 0);
 }
 
 void keeper_end_reentry(struct keeper *keeper)

@@ -13,9 +13,6 @@
 #include "nesting/reentry_wire.h"
 #include "process/tree.h"
 
-/* The random part of a socket's name, in hexadecimal digits, with the final 0. */
-#define RANDOM_SIZE 25
-
 /* A lock that is held for a process, as its socket's name tells. */
 struct holding {
     enum reentry_holder kind;
@@ -39,24 +36,15 @@ static unsigned long pid_namespace(void)
 
 static const char *const kinds[] = {[REENTRY_CALLER] = "hold", [REENTRY_COMMAND] = "run"};
 
-/* Makes a name that nobody can guess. */
-static void make_random(char name[RANDOM_SIZE])
-{
-    unsigned char bytes[(RANDOM_SIZE - 1) / 2] = {0};
-
-    if (getrandom(bytes, sizeof(bytes), 0) < 0)
-        memset(bytes, 0, sizeof(bytes)); /* bind() fails if the name is taken */
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        sprintf(name + 2 * i, "%02x", bytes[i]);
-}
-
 int holds_listen(enum reentry_holder kind, const struct procid *holder, char name[AROUND_NAME_SIZE])
 {
-    char random[RANDOM_SIZE];
+    uint32_t random[3];
 
-    make_random(random);
-    snprintf(name, AROUND_NAME_SIZE, "%s-%lx-%d-%" PRIx64 "-%" PRIx64 "-%s", kinds[kind],
-             pid_namespace(), (int)holder->pid, holder->started, (uint64_t)clock_now(), random);
+    if (getrandom(random, sizeof(random), 0) < 0)
+        memset(random, 0, sizeof(random)); /* listening fails if the name is taken */
+    snprintf(name, AROUND_NAME_SIZE, "%s-%lx-%d-%" PRIx64 "-%" PRIx64 "-%08x%08x%08x", kinds[kind],
+             pid_namespace(), (int)holder->pid, holder->started, (uint64_t)clock_now(), random[0],
+             random[1], random[2]);
     return wire_listen(name);
 }
 
@@ -111,7 +99,8 @@ static void list_all(struct list *list)
 /* Any user may listen by any name, but is not the parent of a guard above this process. */
 static bool is_keeper_of(int fd, const struct holding *hold)
 {
-    return hold->kind == REENTRY_COMMAND && wire_is_listener(fd, tree_parent(hold->holder.pid));
+    return hold->kind == REENTRY_COMMAND &&
+           wire_credentials(fd).pid == tree_parent(hold->holder.pid);
 }
 
 static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_ask *ask,
@@ -124,13 +113,17 @@ static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_
         return false;
     for (size_t i = 0; i < list->len && !found; i++) {
         const struct holding *hold = &list->items[i];
-        bool own = false;
-        int fd = -1;
 
-        if (hold->holder.pid == pid && hold->holder.started == holder.started)
-            fd = wire_connect_to_any(hold->name, deadline, &own);
+        if (hold->holder.pid != pid || hold->holder.started != holder.started)
+            continue;
+
+        int fd = wire_connect(hold->name, deadline);
+
         if (fd < 0)
-            continue; /* it is held for another process, or has ended */
+            continue; /* it has ended */
+
+        bool own = wire_is_own(fd);
+
         if (own ? wire_is_near(fd) : is_keeper_of(fd, hold))
             found = ask(fd, hold->kind, own, hold->name, context);
         close(fd);

@@ -14,7 +14,7 @@
 
 #include "nesting/reentry.h"
 #include "process/around.h"
-#include "process/procid.h"
+#include "process/process.h"
 
 /*
  * For the keeper: listens on a socket by which others find what it holds for that process, a caller

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
@@ -23,7 +24,7 @@
  *   SILENT    -> ADMITTED   it asks to use a lock, and may                [listen_to]
  *             -> DENIED     it may not, or only wants to know
  *             -> PUT_OFF    it asks after reentry_close(): it gets no answer
- *             -> UNLOCKING  it asks for the lock to be given back         [take_unlock]
+ *             -> UNLOCKING  it asks for the lock to be given back, and may
  *   ADMITTED  -> GUARDED    the keeper guards it                          [reentry_new_user]
  *   GUARDED   -> USING      it is answered, and starts                    [reentry_answer]
  *             -> DENIED     it cannot be guarded                          [reentry_refuse]
@@ -38,19 +39,6 @@ struct guest {
     enum guest_state state;
     struct procid peer;          /* who it is, once it has asked */
     enum reentry_answer verdict; /* ADMITTED, GUARDED, DENIED: the answer that is due */
-};
-
-struct reentry {
-    struct reentry_terms terms;
-    int listener;
-    int epoll;
-    int spare; /* a descriptor to read /proc with when no other is left */
-    char name[AROUND_NAME_SIZE];
-    const char *unlockable; /* the lock that --unlock may ask for; NULL: none */
-    bool closed;
-    bool crowded; /* descriptors ran out, and somebody may wait to be accepted */
-    struct guest *guests;
-    size_t users;
 };
 
 static int open_spare(void)
@@ -82,21 +70,6 @@ struct reentry *reentry_offer(const struct reentry_terms *terms)
         return NULL;
     }
     return reentry;
-}
-
-const char *reentry_name(const struct reentry *reentry)
-{
-    return reentry->name;
-}
-
-int reentry_fd(const struct reentry *reentry)
-{
-    return reentry->epoll;
-}
-
-size_t reentry_users(const struct reentry *reentry)
-{
-    return reentry->users;
 }
 
 /* ---- guests ---- */
@@ -141,10 +114,9 @@ static void set_crowded(struct reentry *reentry, bool crowded)
 static void welcome_some(struct reentry *reentry)
 {
     for (int i = 0; i < WELCOMES_A_TURN; i++) {
-        bool own;
-        int fd = wire_accept(reentry->listener, &own);
+        int fd = accept4(reentry->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-        if (own) {
+        if (fd >= 0 && wire_is_own(fd)) {
             welcome(reentry, fd);
         } else if (fd >= 0) {
             /* Another user is not let in, but may be about to wait for a lock that is held here. */
@@ -159,8 +131,8 @@ static void welcome_some(struct reentry *reentry)
 }
 
 /*
- * Decides on a request: an exclusive lock may be used exclusive or shared, a shared one shared,
- * permits as permits.
+ * Decides on a request to use a lock: an exclusive lock may be used exclusive or shared, a shared
+ * one shared, permits as permits.
  */
 static enum reentry_answer judge(const struct reentry *reentry, const struct wire_request *request)
 {
@@ -186,29 +158,21 @@ static enum reentry_answer judge(const struct reentry *reentry, const struct wir
     return REENTRY_UNKNOWN;
 }
 
-static bool is_held(const struct reentry *reentry, const char *path)
-{
-    for (size_t i = 0; i < reentry->terms.count; i++)
-        if (strcmp(reentry->terms.locks[i].path, path) == 0)
-            return true;
-    return false;
-}
-
-static void take_unlock(struct reentry *reentry, struct guest *guest,
-                        const struct wire_request *request)
+/* Decides on --unlock. */
+static enum reentry_answer judge_unlock(const struct reentry *reentry,
+                                        const struct wire_request *request)
 {
     bool same_servers = !*request->addresses ||
                         strcmp(request->addresses, servers_text(reentry->terms.servers)) == 0;
-    bool held = reentry->unlockable && same_servers;
 
-    if (held && strcmp(reentry->unlockable, request->path) == 0) {
-        guest->state = UNLOCKING;
-        return;
-    }
-    wire_answer(guest->fd,
-                held && is_held(reentry, request->path) ? REENTRY_TOGETHER : REENTRY_UNKNOWN, "",
-                0);
-    see_off(reentry, guest);
+    if (!reentry->unlockable || !same_servers)
+        return REENTRY_UNKNOWN;
+    if (strcmp(reentry->unlockable, request->path) == 0)
+        return REENTRY_UNLOCKED;
+    for (size_t i = 0; i < reentry->terms.count; i++)
+        if (strcmp(reentry->terms.locks[i].path, request->path) == 0)
+            return REENTRY_TOGETHER;
+    return REENTRY_UNKNOWN;
 }
 
 /*
@@ -222,7 +186,7 @@ static bool may_ask(struct reentry *reentry, struct guest *guest,
     bool may;
 
     close(reentry->spare);
-    may = wire_peer(guest->fd, &guest->peer) && guest->peer.pid > 0 &&
+    may = wire_peer(guest->fd, &guest->peer) &&
           (request->verb == WIRE_ENTER || wire_is_near(guest->fd));
     reentry->spare = open_spare();
     return may;
@@ -236,22 +200,21 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
         see_off(reentry, guest); /* it has hung up, or spoken out of turn */
         return;
     }
-    if (!may_ask(reentry, guest, &request)) {
-        wire_answer(guest->fd, REENTRY_UNKNOWN, "", 0);
-        see_off(reentry, guest);
+    guest->state = DENIED;
+    guest->verdict = REENTRY_UNKNOWN;
+    if (!may_ask(reentry, guest, &request))
         return;
-    }
     if (request.verb == WIRE_UNLOCK) {
-        take_unlock(reentry, guest, &request);
-        return;
-    }
-    if (reentry->closed) {
+        guest->verdict = judge_unlock(reentry, &request);
+        if (guest->verdict == REENTRY_UNLOCKED)
+            guest->state = UNLOCKING;
+    } else if (reentry->closed) {
         guest->state = PUT_OFF;
-        return;
+    } else {
+        guest->verdict = judge(reentry, &request);
+        if (guest->verdict == REENTRY_ENTERED && request.verb == WIRE_ENTER)
+            guest->state = ADMITTED;
     }
-    guest->verdict = judge(reentry, &request);
-    guest->state =
-        guest->verdict == REENTRY_ENTERED && request.verb == WIRE_ENTER ? ADMITTED : DENIED;
     reentry->users += uses_lock(guest);
 }
 
@@ -278,11 +241,6 @@ void reentry_serve(struct reentry *reentry)
     /* One that has just connected may have asked, and the run may end before the next call. */
     if (take_turn(reentry))
         take_turn(reentry);
-}
-
-bool reentry_crowded(const struct reentry *reentry)
-{
-    return reentry->crowded;
 }
 
 void reentry_answer(struct reentry *reentry, const char *node, int64_t token)

@@ -2,11 +2,11 @@
  * The inner side of re-entry: asks the keepers around this process.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/xalloc.h"
 #include "nesting/holds.h"
 #include "nesting/reentry.h"
 #include "nesting/reentry_wire.h"
@@ -21,11 +21,9 @@ static enum reentry_answer ask_one(const char *name, const struct reentry_lock *
 
     if (fd < 0)
         return errno == EAGAIN ? REENTRY_SILENT : REENTRY_UNKNOWN; /* it has ended */
-    if (wire_ask(fd, WIRE_ENTER, lock, servers))
-        answer = wire_read_answer(fd, wake_fd, deadline, &entry->node, &entry->token);
-    if (answer == REENTRY_ENTERED)
-        entry->fd = fd;
-    else
+    if (wire_is_own(fd) && wire_ask(fd, WIRE_ENTER, lock, servers))
+        answer = wire_read_answer(fd, wake_fd, deadline, entry);
+    if (answer != REENTRY_ENTERED)
         close(fd);
     return answer;
 }
@@ -34,18 +32,17 @@ enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct se
                                 int wake_fd, int64_t deadline, struct reentry_entry *entry)
 {
     const char *held = getenv(AROUND_VARIABLE);
+    char *names = xstrdup(held ? held : "");
+    char *rest = names;
     enum reentry_answer answer = REENTRY_UNKNOWN;
 
-    while (held && *held && answer == REENTRY_UNKNOWN) {
-        char name[AROUND_NAME_SIZE];
-        size_t len = strcspn(held, " ");
+    while (rest && answer == REENTRY_UNKNOWN) {
+        const char *name = strsep(&rest, " ");
 
-        if (len > 0 && len < sizeof(name)) {
-            snprintf(name, sizeof(name), "%.*s", (int)len, held);
+        if (*name && strlen(name) < AROUND_NAME_SIZE)
             answer = ask_one(name, lock, servers, wake_fd, deadline, entry);
-        }
-        held += len + (held[len] == ' ');
     }
+    free(names);
     return answer;
 }
 
@@ -62,14 +59,11 @@ static bool is_that(int fd, enum reentry_holder kind, bool own, const char *name
     (void)name;
     struct wanted *wanted = context;
     enum reentry_answer answer = REENTRY_UNKNOWN;
-    char *node = NULL;
-    int64_t token;
 
     if (!own && wire_hears_of(fd, wanted->lock, wanted->servers, wanted->deadline))
         answer = REENTRY_ENTERED;
     else if (own && wire_ask(fd, WIRE_PROBE, wanted->lock, wanted->servers))
-        answer = wire_read_answer(fd, -1, wanted->deadline, &node, &token);
-    free(node);
+        answer = wire_read_answer(fd, -1, wanted->deadline, NULL);
     wanted->left -= answer == REENTRY_ENTERED || answer == REENTRY_SHARED;
     wanted->kind = kind;
     return wanted->left <= 0;
@@ -82,7 +76,6 @@ pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *se
                             .servers = servers,
                             .deadline = deadline,
                             .left = lock->permits > 0 ? lock->permits : 1};
-
     pid_t found = holds_find(0, deadline, is_that, &wanted);
 
     *kind = wanted.kind;

@@ -51,7 +51,7 @@ static bool has_hung_up(int fd)
     return poll(&end, 1, 0) > 0;
 }
 
-static struct ucred credentials(int fd)
+struct ucred wire_credentials(int fd)
 {
     struct ucred peer = {.uid = (uid_t)-1};
     socklen_t len = sizeof(peer);
@@ -60,35 +60,30 @@ static struct ucred credentials(int fd)
     return peer;
 }
 
+bool wire_is_own(int fd)
+{
+    return wire_credentials(fd).uid == geteuid();
+}
+
 bool wire_peer(int fd, struct procid *peer)
 {
-    pid_t pid = credentials(fd).pid;
-
-    *peer = (struct procid){0};
     /* Before a number is free again, the descriptors of its process are closed. */
-    return (pid == 0 || procid_of(pid, peer)) && !has_hung_up(fd);
+    return procid_of(wire_credentials(fd).pid, peer) && !has_hung_up(fd);
 }
 
 bool wire_is_near(int fd)
 {
-    return procid_is_near(credentials(fd).pid) && !has_hung_up(fd);
+    return process_is_near(wire_credentials(fd).pid) && !has_hung_up(fd);
 }
 
-static int failed(int fd, int error)
+/* Closes a socket that could not be set up, and keeps errno. */
+static int failed(int fd)
 {
+    int error = errno;
+
     close(fd);
     errno = error;
     return -1;
-}
-
-static bool is_own(int fd)
-{
-    return credentials(fd).uid == geteuid();
-}
-
-bool wire_is_listener(int fd, pid_t pid)
-{
-    return credentials(fd).pid == pid;
 }
 
 int wire_listen(const char *name)
@@ -98,62 +93,43 @@ int wire_listen(const char *name)
     int fd = open_socket(SOCK_NONBLOCK);
 
     if (fd >= 0 && (bind(fd, (struct sockaddr *)&address, len) < 0 || listen(fd, BACKLOG) < 0))
-        return failed(fd, errno);
+        return failed(fd);
     return fd;
 }
 
-int wire_accept(int listener, bool *own)
+int wire_connect(const char *name, int64_t deadline)
 {
-    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-    *own = fd >= 0 && is_own(fd);
-    return fd;
-}
-
-/* Waits in connect(): one that only tried now and then might never find room in the queue. */
-static int connect_until(int fd, const struct sockaddr_un *address, socklen_t len, int64_t deadline)
-{
+    struct sockaddr_un address;
+    socklen_t len = address_of(name, &address);
+    int fd = open_socket(0);
     int status;
 
+    if (fd < 0)
+        return -1;
+    /* Waits in connect(): one that only tried now and then might never find room in the queue. */
     do {
         int64_t left = deadline - clock_now();
         int64_t us = left > 0 ? left / CLOCK_US + 1 : 1; /* 0 would be for ever */
         struct timeval patience = {.tv_sec = us / 1000000, .tv_usec = us % 1000000};
 
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-        status = connect(fd, (const struct sockaddr *)address, len);
+        status = connect(fd, (struct sockaddr *)&address, len);
     } while (status < 0 && errno == EINTR);
-    return status;
-}
-
-int wire_connect_to_any(const char *name, int64_t deadline, bool *own)
-{
-    struct sockaddr_un address;
-    socklen_t len = address_of(name, &address);
-    int fd = open_socket(0);
-
-    if (fd >= 0 &&
-        (connect_until(fd, &address, len, deadline) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0))
-        return failed(fd, errno);
-    *own = fd >= 0 && is_own(fd);
+    if (status < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+        return failed(fd);
     return fd;
-}
-
-int wire_connect(const char *name, int64_t deadline)
-{
-    bool own;
-    int fd = wire_connect_to_any(name, deadline, &own);
-
-    return fd < 0 || own ? fd : failed(fd, EPERM);
 }
 
 /* ---- words ---- */
 
-static bool send_text(int fd, const char *text)
+/* Sends a text, and frees it. */
+static bool send_text(int fd, char *text)
 {
     size_t len = strlen(text);
+    bool sent = len < WIRE_SIZE && send(fd, text, len, MSG_NOSIGNAL) == (ssize_t)len;
 
-    return len < WIRE_SIZE && send(fd, text, len, MSG_NOSIGNAL) == (ssize_t)len;
+    free(text);
+    return sent;
 }
 
 static bool receive_text(int fd, char text[WIRE_SIZE])
@@ -173,11 +149,9 @@ bool wire_ask(int fd, enum wire_verb verb, const struct reentry_lock *lock,
     char *text =
         xasprintf("%s %d %" PRId32 "\n%s%s\n%s", verb == WIRE_PROBE ? "probe" : "enter",
                   (int)lock->kind, lock->permits, servers_chroot(servers), lock->path, addresses);
-    bool sent = send_text(fd, text);
 
     free(addresses);
-    free(text);
-    return sent;
+    return send_text(fd, text);
 }
 
 void wire_tell(int fd, const struct reentry_lock *locks, size_t count,
@@ -196,7 +170,6 @@ void wire_tell(int fd, const struct reentry_lock *locks, size_t count,
         xreplace(&text, longer);
     }
     send_text(fd, text);
-    free(text);
 }
 
 bool wire_hears_of(int fd, const struct reentry_lock *lock, const struct servers *servers,
@@ -226,11 +199,7 @@ bool wire_hears_of(int fd, const struct reentry_lock *lock, const struct servers
 
 bool wire_ask_unlock(int fd, const char *path, const char *servers)
 {
-    char *text = xasprintf("unlock\n%s\n%s", path, servers);
-    bool sent = send_text(fd, text);
-
-    free(text);
-    return sent;
+    return send_text(fd, xasprintf("unlock\n%s\n%s", path, servers));
 }
 
 bool wire_read_request(int fd, struct wire_request *request)
@@ -264,18 +233,16 @@ bool wire_read_request(int fd, struct wire_request *request)
 
 void wire_answer(int fd, enum reentry_answer answer, const char *node, int64_t token)
 {
-    char *text = xasprintf("%s %" PRId64 " %s", answers[answer], token, node);
-
-    send_text(fd, text);
-    free(text);
+    send_text(fd, xasprintf("%s %" PRId64 " %s", answers[answer], token, node));
 }
 
-enum reentry_answer wire_read_answer(int fd, int wake_fd, int64_t deadline, char **node,
-                                     int64_t *token)
+enum reentry_answer wire_read_answer(int fd, int wake_fd, int64_t deadline,
+                                     struct reentry_entry *entry)
 {
     struct pollfd fds[] = {{.fd = fd, .events = POLLIN}, {.fd = wake_fd, .events = POLLIN}};
     char text[WIRE_SIZE];
     int node_at = 0;
+    int64_t token;
     char word[16];
 
     if (poll(fds, 2, clock_poll_timeout(deadline)) <= 0 || !fds[0].revents)
@@ -283,12 +250,13 @@ enum reentry_answer wire_read_answer(int fd, int wake_fd, int64_t deadline, char
     if (!receive_text(fd, text))
         return REENTRY_UNKNOWN;
     /* NOLINTNEXTLINE(cert-err34-c) */
-    if (sscanf(text, "%15s %" SCNd64 " %n", word, token, &node_at) != 2 || node_at == 0)
+    if (sscanf(text, "%15s %" SCNd64 " %n", word, &token, &node_at) != 2 || node_at == 0)
         return REENTRY_UNKNOWN;
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         if (strcmp(word, answers[i]) == 0) {
-            if (i == REENTRY_ENTERED)
-                *node = xstrdup(text + node_at);
+            if (i == REENTRY_ENTERED && entry)
+                *entry = (struct reentry_entry){
+                    .fd = fd, .token = token, .node = xstrdup(text + node_at)};
             return (enum reentry_answer)i;
         }
     }

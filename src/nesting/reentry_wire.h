@@ -14,9 +14,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "nesting/reentry.h"
-#include "process/procid.h"
+#include "process/process.h"
 
 #define WIRE_SIZE 16384
 
@@ -33,22 +34,20 @@ struct wire_request {
 
 /*
  * Return a socket, close-on-exec; -1 with errno.  wire_connect() waits for room in the listener's
- * queue: EAGAIN if there is none before the deadline, ECONNREFUSED if nobody listens by that name,
- * EPERM if another user does.
+ * queue: EAGAIN if there is none before the deadline, ECONNREFUSED if nobody listens by that name.
  */
 int wire_listen(const char *name);
 int wire_connect(const char *name, int64_t deadline);
 
-/* The same from, and to, any user; *own: whether it is the own one. */
-int wire_accept(int listener, bool *own);
-int wire_connect_to_any(const char *name, int64_t deadline, bool *own);
+/* Returns the credentials of the process that has connected, or listens, at the other end. */
+struct ucred wire_credentials(int fd);
 
-/* Returns whether that process, which lives, listens at the other end. */
-bool wire_is_listener(int fd, pid_t pid);
+/* Returns whether that process is of the own user. */
+bool wire_is_own(int fd);
 
 /*
- * Fills in the process that has connected; pid 0 if it is in a pid namespace that is not visible
- * from here.  Returns false if it has hung up: another process may have its number then.
+ * Fills in the process that has connected.  Returns false if it is in a pid namespace that is not
+ * visible from here, or has hung up: another process may have its number then.
  */
 bool wire_peer(int fd, struct procid *peer);
 
@@ -74,9 +73,9 @@ void wire_answer(int fd, enum reentry_answer answer, const char *node, int64_t t
 
 /*
  * Waits for the answer.  Returns REENTRY_SILENT at the deadline, or when wake_fd, which may be -1,
- * is readable.  With REENTRY_ENTERED fills in *node, to be freed, and *token.
+ * is readable.  With REENTRY_ENTERED fills in *entry, unless NULL.
  */
-enum reentry_answer wire_read_answer(int fd, int wake_fd, int64_t deadline, char **node,
-                                     int64_t *token);
+enum reentry_answer wire_read_answer(int fd, int wake_fd, int64_t deadline,
+                                     struct reentry_entry *entry);
 
 #endif

@@ -36,9 +36,8 @@ struct message {
 static void say(int link, enum message_type type, int number, bool flag)
 {
     const struct message message = {.type = (int32_t)type, .number = number, .flag = flag};
-    ssize_t sent = send(link, &message, sizeof(message), MSG_NOSIGNAL);
 
-    (void)sent; /* reading tells when the other side is dead */
+    send(link, &message, sizeof(message), MSG_NOSIGNAL); /* reading tells of a dead other side */
 }
 
 /* ---- the front's process ---- */
@@ -122,11 +121,11 @@ static void hear_signal(struct front_process *process, const struct signals_rece
     int number = signal->number;
     bool leader_alone = (number == SIGHUP || number == SIGCONT) && getsid(0) == getpid();
 
-    if (number == SIGINT && signal->from_terminal)
+    if (number == SIGINT && signal->to_group)
         process->interrupted = true;
     if (number != SIGCHLD)
         say(process->link, MESSAGE_SIGNAL, number,
-            signal->from_terminal ? !leader_alone : witness_has_got(&process->witness, signal));
+            signal->to_group ? !leader_alone : witness_has_got(&process->witness, signal));
 }
 
 static _Noreturn void serve(struct front_process *process)
@@ -145,14 +144,6 @@ static _Noreturn void serve(struct front_process *process)
 
 /* ---- for the keeper ---- */
 
-/* Asks the kernel, since /dev/tty may be missing in a container or a chroot. */
-static bool has_terminal(void)
-{
-    struct process self;
-
-    return process_read(getpid(), &self) && self.terminal != 0;
-}
-
 /* Returns 0, in the child alone; -1 with errno. */
 static int split(struct front *front, const struct command_inheritance *inherited, bool detached,
                  front_last_words *last_words)
@@ -162,7 +153,7 @@ static int split(struct front *front, const struct command_inheritance *inherite
 
     /* Before the fork, so that the front adopts the orphans of a keeper that dies at once. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    process.keeper = helper_fork(&process.link, SOCK_NONBLOCK);
+    process.keeper = helper_fork(&process.link, SOCK_NONBLOCK, NULL);
     if (process.keeper < 0)
         return -1;
     if (process.keeper > 0) {
@@ -184,11 +175,15 @@ static int split(struct front *front, const struct command_inheritance *inherite
 int front_start(struct front *front, struct command_inheritance *inherited, bool detached,
                 front_last_words *last_words)
 {
+    struct process self;
+    /* Asks the kernel, since /dev/tty may be missing in a container or a chroot. */
+    bool has_terminal = process_read(getpid(), &self) && self.terminal != 0;
+
     *front = (struct front){.state = FRONT_ABSENT, .link = -1};
     inherited->process_group = getpgrp();
     front->signal_fd = signals_block(&inherited->mask, &inherited->ignores_child);
     if (front->signal_fd < 0 ||
-        ((detached || has_terminal()) && split(front, inherited, detached, last_words) < 0))
+        ((detached || has_terminal) && split(front, inherited, detached, last_words) < 0))
         return -1;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (front->state == FRONT_ABSENT)

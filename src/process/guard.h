@@ -8,15 +8,9 @@
  *     guard_share()       before guard_go(): the guard keeps a descriptor open until it ends
  *     guard_go()          when the lock is held; STARTED, NOT_STARTED or REFUSED follows
  *     guard_extend()      after every proof of life; EXTENDED follows
- *     guard_signal()      when a signal for the command came from the caller's side
- *     guard_ask()         when somebody wants the lock: sends the command a signal, no more
  *     guard_keep()        before a zkflock inside may use the lock: the guard ends that one, too,
  *                         when the lock is lost, even after the command's end
- *     guard_unused()      before the lock is released: nobody uses it any more, and what the
- *                         command left behind may live on
- *     guard_release()     when the caller gives back a lock that --hold took; EXITED follows
- *     guard_kill()        when the lock is lost: ends the command; EMPTY follows
- *     guard_dismiss()     last, when the lock is released: the guard leaves, and kills nothing
+ *     guard_order()       gives another order, see enum guard_order
  *     guard_next()        when the link is readable: takes a report
  *
  * The guard also acts on its own.  It ends the command and all its descendants when the lease ends
@@ -35,7 +29,7 @@
 #include "process/around.h"
 #include "process/command.h"
 #include "process/legacy.h"
-#include "process/procid.h"
+#include "process/process.h"
 
 /* All that the guard knows from the fork on. */
 struct guard_mandate {
@@ -55,21 +49,22 @@ enum guard_order {
     GUARD_SHARE, /* with a descriptor */
     GUARD_GO,
     GUARD_EXTEND,
-    GUARD_SIGNAL,
-    GUARD_SIGNAL_OUTSIDE, /* only to a command outside of the caller's process group */
-    GUARD_ASK,
-    GUARD_KEEP, /* number, started: the process that uses the lock */
-    GUARD_UNUSED,
-    GUARD_RELEASE,
-    GUARD_KILL, /* number: not 0: whatever --on-lost says */
-    GUARD_DISMISS,
+    GUARD_SIGNAL,         /* number: a signal for the command that came from the caller's side */
+    GUARD_SIGNAL_OUTSIDE, /* the same, when all of the caller's process group has got it already */
+    GUARD_ASK,     /* number: the signal to send, and no more, when somebody wants the lock */
+    GUARD_KEEP,    /* number, started: the process that uses the lock */
+    GUARD_UNUSED,  /* the lock, about to be released, is not used any more: what the command left
+                      behind may live on */
+    GUARD_RELEASE, /* the caller gives back a lock that --hold took; EXITED follows */
+    GUARD_KILL,    /* ends the command, since the lock is lost; number: not 0: even where --on-lost
+                      says that the command goes on; EMPTY follows */
+    GUARD_DISMISS, /* last, when the lock is released: the guard leaves, and kills nothing */
 };
 
 /* Reports, from the guard. */
 enum guard_report {
-    GUARD_FORKED,  /* number: the command's pid; reported before it is executed */
-    GUARD_STARTED, /* the command was executed in the caller's group; --hold: the caller is watched
-                    */
+    GUARD_FORKED,      /* number: the command's pid; reported before it is executed */
+    GUARD_STARTED,     /* the command was executed; --hold: the caller is watched */
     GUARD_NOT_STARTED, /* number: errno */
     GUARD_STOPPED,     /* number: the signal that stopped the command */
     GUARD_EXITED,      /* number: the command's wait status; its descendants may live */
@@ -109,22 +104,16 @@ struct guard {
 int guard_start(struct guard *guard, const struct guard_mandate *mandate);
 
 /*
- * Orders.  None fails when the guard is dead: SIGCHLD tells of that.  Of terms, guard_go() takes
- * lease_end, lease, late_at, max_runtime and token.
+ * Give orders.  None fails when the guard is dead: SIGCHLD tells of that.  None blocks: the order
+ * is dropped if the link is full, which it is only when the guard is stopped.  guard_go() takes
+ * lease_end, lease, late_at, max_runtime and token of the terms.
  */
 void guard_go(const struct guard *guard, const struct guard_message *terms, const char *node,
               const char *held);
 void guard_share(const struct guard *guard, int fd);
 void guard_extend(const struct guard *guard, int64_t lease_end);
-/* group_has_it: all of the caller's process group has got the signal already. */
-void guard_signal(const struct guard *guard, int signal, bool group_has_it);
-void guard_ask(const struct guard *guard, int signal);
 void guard_keep(const struct guard *guard, const struct procid *user);
-void guard_unused(const struct guard *guard);
-void guard_release(const struct guard *guard);
-/* whatever: ends the command even where --on-lost says that it goes on. */
-void guard_kill(const struct guard *guard, bool whatever);
-void guard_dismiss(const struct guard *guard);
+void guard_order(const struct guard *guard, enum guard_order type, int number);
 
 /* Takes the next report, without waiting; returns whether there was one. */
 bool guard_next(const struct guard *guard, struct guard_message *report);

@@ -15,15 +15,6 @@
 #include "process/guard_state.h"
 #include "process/tree.h"
 
-static int add_to_held(const char *name)
-{
-    char *all = around_with(name);
-    int failed = setenv(AROUND_VARIABLE, all, 1);
-
-    free(all);
-    return failed;
-}
-
 /* Returns 0 or errno.  A failure counts: the command must not use the token of another lock. */
 static int export_lock(const struct guard_state *guard, const struct guard_message *go)
 {
@@ -32,7 +23,7 @@ static int export_lock(const struct guard_state *guard, const struct guard_messa
     snprintf(token, sizeof(token), "%" PRId64, go->token);
     if (setenv("ZKFLOCK_LOCK", guard->mandate->lock_path, 1) < 0 ||
         setenv("ZKFLOCK_NODE", go->node, 1) < 0 || setenv("ZKFLOCK_TOKEN", token, 1) < 0 ||
-        unsetenv(AROUND_EXPORTED_VARIABLE) < 0 || (go->held[0] && add_to_held(go->held) < 0))
+        unsetenv(AROUND_EXPORTED_VARIABLE) < 0 || (go->held[0] && around_add(go->held) < 0))
         return errno;
     return 0;
 }
@@ -213,16 +204,9 @@ void guard_reap(struct guard_state *guard)
 void guard_release_caller(struct guard_state *guard)
 {
     if (guard->caller_fd < 0)
-        return; /* the caller has ended before, which the keeper was told */
+        return; /* RELEASE came late: the caller has ended, which the keeper was told */
     guard->caller_fd = -1;
     tree_forget_outsider(guard->mandate->caller);
     if (command_over(guard, 0))
         guard_tell(guard, GUARD_EXITED, 0);
-}
-
-void guard_caller_ended(struct guard_state *guard)
-{
-    if (guard->state == RUNNING || guard->state == LOST)
-        guard_release_caller(guard);
-    guard->caller_fd = -1;
 }

@@ -75,7 +75,8 @@ void guard_end_tree(struct guard_state *guard, enum lease_on_lost how)
 {
     guard->kill_at = clock_now() + guard->lease.grace;
     if (guard_is_guarding(guard)) /* else the grace need not fit into a lease */
-        guard->kill_at = clock_earlier(guard->kill_at, guard_kill_time(guard));
+        guard->kill_at =
+            clock_earlier(guard->kill_at, lease_kill_time(&guard->lease, guard->lease_end));
     guard->how = how;
     guard->state = how == LEASE_WARN ? LOST : ENDING;
     watch_end(guard);

@@ -12,12 +12,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "process/detach.h"
-#include "process/title.h"
+#include "process/helper.h"
 #include "process/tree.h"
-
-/* Not "zkflock", see title.h. */
-#define GUARD_NAME "lock-guard"
 
 /*
  * Returns whether KILL ended the command too, as pkill(1) does with a pattern that finds both: then
@@ -117,7 +113,7 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
     case GUARD_KEEP:
         guard->used = true;
         if (!tree_descends(order->number, getpid()))
-            tree_add_user(&(struct procid){.pid = order->number, .started = order->started});
+            tree_add_outsider(&(struct procid){order->number, order->started}, -1);
         if (guard->state == EXITED) {
             guard->state = LINGERING;
             guard_watch(guard);
@@ -179,13 +175,12 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
     /* A group without a number here could not be joined again in spawn(): stay in it until then. */
     if (mandate->caller || mandate->command->inherited.process_group)
         setpgid(0, 0);
-    title_set(GUARD_NAME);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     open_descriptors(&guard);
     tree_reserve();
     if (mandate->caller_fd >= 0) {
-        detach_output();
-        detach_directory();
+        helper_detach_output();
+        helper_detach_directory();
     }
     if (getppid() != keeper)
         _exit(EXITCODE_INTERNAL);
@@ -205,7 +200,7 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
         if (fds[2].revents)
             guard_timer_due(&guard);
         if (fds[4].revents)
-            guard_caller_ended(&guard);
+            guard_release_caller(&guard);
         if (fds[3].revents)
             hear_keeper(&guard);
     }

@@ -17,9 +17,9 @@ void guard_tell(const struct guard_state *guard, enum guard_report type, int num
                                           .number = number,
                                           .lease_end = guard->lease_end,
                                           .when = clock_now()};
-    ssize_t sent = send(guard->link, &message, offsetof(struct guard_message, node), MSG_NOSIGNAL);
 
-    (void)sent; /* the end of the link tells of a dead keeper */
+    /* If the keeper is dead, the end of the link tells of it. */
+    send(guard->link, &message, offsetof(struct guard_message, node), MSG_NOSIGNAL);
 }
 
 void guard_set_timer(const struct guard_state *guard, int64_t when)
@@ -37,11 +37,6 @@ void guard_set_timer(const struct guard_state *guard, int64_t when)
 bool guard_is_guarding(const struct guard_state *guard)
 {
     return guard->state == RUNNING || guard->state == LINGERING;
-}
-
-int64_t guard_kill_time(const struct guard_state *guard)
-{
-    return lease_kill_time(&guard->lease, guard->lease_end);
 }
 
 int64_t guard_first_signal_time(const struct guard_state *guard)

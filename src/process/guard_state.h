@@ -75,8 +75,7 @@ void guard_set_timer(const struct guard_state *guard, int64_t when);
 /* Sets the timer for what the command may not outlive: the lease, and its own time. */
 void guard_watch(const struct guard_state *guard);
 
-/* Return when to send KILL, and when to send the first signal. */
-int64_t guard_kill_time(const struct guard_state *guard);
+/* Returns when to send the first signal. */
 int64_t guard_first_signal_time(const struct guard_state *guard);
 
 /* Gives a dead keeper's place in the queue back, and ends the process. */
@@ -119,11 +118,8 @@ void guard_exec_settled(struct guard_state *guard);
 /* To be called when children have ended or were stopped. */
 void guard_reap(struct guard_state *guard);
 
-/*
- * --hold: obeys RELEASE; and to be called when caller_fd is readable, since the caller has ended.
- */
+/* --hold: obeys RELEASE; and to be called when caller_fd is readable: the caller has ended. */
 void guard_release_caller(struct guard_state *guard);
-void guard_caller_ended(struct guard_state *guard);
 
 /* ---- guard_process.c ---- */
 

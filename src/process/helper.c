@@ -1,10 +1,49 @@
 #include "process/helper.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-pid_t helper_fork(int *link, int flags)
+#include "base/log.h"
+#include "base/xalloc.h"
+
+/* The memory of the arguments, one behind the other, which the kernel shows as command line. */
+static char *shown;
+static size_t shown_size;
+
+/* argv as it is used from now on, never freed.  volatile: else the compiler drops the reference. */
+static char **volatile copy;
+
+char **helper_copy_argv(int argc, char **argv)
+{
+    copy = xcalloc((size_t)argc + 1, sizeof(copy[0]));
+    shown = argv[0];
+    for (int i = 0; i < argc; i++) {
+        copy[i] = xstrdup(argv[i]);
+        if (argv[i] == shown + shown_size)
+            shown_size += strlen(argv[i]) + 1;
+    }
+    return copy;
+}
+
+static void set_title(const char *title)
+{
+    prctl(PR_SET_NAME, title);
+    if (shown_size == 0)
+        return;
+    /* The last byte stays 0: else the kernel would show the environment, too. */
+    memset(shown, 0, shown_size);
+    strncpy(shown, title, shown_size - 1);
+}
+
+pid_t helper_fork(int *link, int flags, const char *title)
 {
     int ends[2];
 
@@ -18,6 +57,68 @@ pid_t helper_fork(int *link, int flags)
     close(ends[pid != 0]);
     if (pid < 0)
         close(*link);
+    if (pid == 0 && title)
+        set_title(title);
     errno = error;
     return pid;
+}
+
+/* ---- for one that stays behind ---- */
+
+static int by_number(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+static void point_to_null(int fd, int flags)
+{
+    int null = open("/dev/null", flags | O_CLOEXEC);
+
+    dup2(null, fd);
+    if (null > STDERR_FILENO)
+        close(null);
+}
+
+void helper_detach_descriptors(int *kept, size_t count)
+{
+    unsigned int first = STDERR_FILENO + 1;
+
+    qsort(kept, count, sizeof(kept[0]), by_number);
+    for (size_t i = 0; i < count; i++) {
+        if ((unsigned int)kept[i] > first)
+            close_range(first, (unsigned int)kept[i] - 1, 0);
+        first = (unsigned int)kept[i] + 1;
+    }
+    close_range(first, ~0U, 0);
+    point_to_null(STDIN_FILENO, O_RDONLY);
+}
+
+/*
+ * Returns whether somebody may wait for the end of stderr, as a shell with $(... 2>&1) does: stderr
+ * is a pipe or one of a pair of sockets, which have no name.  Nobody waits for the end of a socket
+ * that has a name, as that of systemd's journal.
+ */
+static bool stderr_may_be_awaited(void)
+{
+    struct sockaddr_un peer = {0};
+    socklen_t len = sizeof(peer);
+    struct stat st;
+
+    if (fstat(STDERR_FILENO, &st) < 0 || !S_ISSOCK(st.st_mode))
+        return S_ISFIFO(st.st_mode);
+    return getpeername(STDERR_FILENO, (struct sockaddr *)&peer, &len) < 0 ||
+           peer.sun_family != AF_UNIX || len <= sizeof(peer.sun_family);
+}
+
+void helper_detach_output(void)
+{
+    if (stderr_may_be_awaited())
+        point_to_null(STDERR_FILENO, O_WRONLY);
+    point_to_null(STDOUT_FILENO, O_WRONLY);
+}
+
+void helper_detach_directory(void)
+{
+    if (chdir("/") < 0)
+        log_debug("cannot leave the working directory: %s", strerror(errno));
 }

@@ -15,13 +15,8 @@
 
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "process/detach.h"
 #include "process/guard.h"
 #include "process/helper.h"
-#include "process/title.h"
-
-/* Not "zkflock", see title.h. */
-#define RUNNER_NAME "lock-hook"
 
 /* How long to wait for a hook that was killed: one that hangs in the kernel does not die. */
 #define KILL_PATIENCE CLOCK_S
@@ -161,10 +156,9 @@ static _Noreturn void runner_process(struct hook *hook, int link, const char *lo
     struct message message;
 
     setpgid(0, 0);
-    title_set(RUNNER_NAME);
     arrange_descriptors(link);
     if (hook->command.hold)
-        detach_output();
+        helper_detach_output();
     /* A zkflock around this one may have set them for another lock. */
     unsetenv("ZKFLOCK_NODE");
     unsetenv("ZKFLOCK_TOKEN");
@@ -189,7 +183,7 @@ int hook_start(struct hook *hook, const struct command *command, const char *loc
     hook->command.inherited = command->inherited;
     hook->command.hold = command->hold;
     hook->command.inherited.leads_group = true;
-    hook->pid = helper_fork(&link, 0);
+    hook->pid = helper_fork(&link, 0, "lock-hook");
     if (hook->pid == 0)
         runner_process(hook, link, lock_path);
     if (hook->pid < 0)
@@ -237,21 +231,16 @@ void hook_tell_acquired(struct hook *hook, const char *node, int64_t token)
     tell(hook, &message);
 }
 
-/* The longest that the runner can take, unless it is stopped. */
-static int64_t end_deadline(const struct hook *hook)
-{
-    return clock_now() + __builtin_popcount(hook->told) * (HOOK_LIMIT + KILL_PATIENCE) +
-           KILL_PATIENCE;
-}
-
 void hook_end(struct hook *hook)
 {
     struct pollfd fd = {.fd = hook->link}; /* POLLHUP, when the runner has ended, needs no events */
+    /* The longest that the runner can take, unless it is stopped. */
+    int64_t limit = __builtin_popcount(hook->told) * (HOOK_LIMIT + KILL_PATIENCE) + KILL_PATIENCE;
 
     if (hook->link < 0)
         return;
     shutdown(hook->link, SHUT_WR);
-    if (poll(&fd, 1, clock_poll_timeout(end_deadline(hook))) == 1)
+    if (poll(&fd, 1, clock_poll_timeout(clock_now() + limit)) == 1)
         waitpid(hook->pid, NULL, 0);
     close(hook->link);
     hook->link = -1;

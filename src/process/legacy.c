@@ -36,12 +36,6 @@ struct legacy *legacy_new(void)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-void legacy_free(struct legacy *legacy)
-{
-    if (legacy)
-        munmap(legacy, sizeof(*legacy));
-}
-
 void legacy_write(struct legacy *legacy, const struct session *session, const struct lockset *set,
                   const struct servers *servers)
 {
@@ -50,9 +44,7 @@ void legacy_write(struct legacy *legacy, const struct session *session, const st
     struct entry *next = &legacy->entries[in_force == 1];
     int64_t id = session_id(session);
 
-    if (id == 0)
-        return;
-    if (lockset_export(set, next->locks, LOCKS_SIZE) >= LOCKS_SIZE)
+    if (id == 0 || lockset_export(set, next->locks, LOCKS_SIZE) >= LOCKS_SIZE)
         return;
     if (in_force && now->identity.id == id && strcmp(now->locks, next->locks) == 0)
         return;

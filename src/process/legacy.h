@@ -9,19 +9,17 @@
 #ifndef ZKFLOCK_LEGACY_H
 #define ZKFLOCK_LEGACY_H
 
-#include <stdbool.h>
-
 #include "ensemble/servers.h"
 #include "ensemble/session.h"
 #include "lock/lockset.h"
 
 struct legacy;
 
-/* To be called before the guard is forked.  Returns NULL with errno if there is no memory. */
+/*
+ * To be called before the guard is forked.  The memory stays until the process ends.  Returns NULL
+ * with errno if there is none.
+ */
 struct legacy *legacy_new(void);
-
-/* Unmaps the memory in this process.  NULL is allowed. */
-void legacy_free(struct legacy *legacy);
 
 /*
  * For the keeper: writes what is new.  To be called whenever session or locks may have changed, and

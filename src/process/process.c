@@ -2,13 +2,18 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-bool process_read_text(pid_t pid, const char *name, char *text, size_t size)
+/* The bit of the field "flags" in /proc/PID/stat; PF_FORKNOEXEC in Linux' include/linux/sched.h. */
+#define FORKED_WITHOUT_EXEC 0x40
+
+/* Reads the beginning of a file below /proc/PID, and ends it with 0; returns false if it cannot. */
+static bool read_text(pid_t pid, const char *name, char *text, size_t size)
 {
     char path[48];
     ssize_t len;
@@ -28,7 +33,7 @@ bool process_read(pid_t pid, struct process *process)
 {
     char text[512];
 
-    if (!process_read_text(pid, "stat", text, sizeof(text)))
+    if (!read_text(pid, "stat", text, sizeof(text)))
         return false;
 
     /* "pid (name) state parent ...": the name may hold anything, so look for its end. */
@@ -56,20 +61,55 @@ bool process_has_ended(const struct process *process)
     return process->state == 'Z' || process->state == 'X';
 }
 
-/* Returns whether /proc is mounted so; mountinfo: "... /proc OPTIONS - proc NAME OPTIONS". */
+bool procid_of(pid_t pid, struct procid *id)
+{
+    struct process process;
+
+    if (!process_read(pid, &process))
+        return false;
+    *id = (struct procid){.pid = pid, .started = process.start};
+    return true;
+}
+
+bool procid_is_current(const struct procid *id)
+{
+    struct procid now;
+
+    return procid_of(id->pid, &now) && now.started == id->started;
+}
+
+bool process_is_bare_fork(pid_t pid)
+{
+    struct process process;
+
+    return process_read(pid, &process) && (process.flags & FORKED_WITHOUT_EXEC);
+}
+
+bool process_is_near(pid_t pid)
+{
+    static const char key[] = "\nNSpid:\t";
+    char text[4096];
+    const char *numbers;
+
+    if (pid <= 0 || !read_text(pid, "status", text, sizeof(text)))
+        return false;
+    /* A number for each pid namespace that the process is in, from the one of this /proc on. */
+    numbers = strstr(text, key);
+    return numbers && numbers[strlen(key) + strspn(numbers + strlen(key), "0123456789")] == '\n';
+}
+
+/* Returns whether /proc is mounted so. */
 static bool is_mounted_hiding(void)
 {
-    FILE *mounts = fopen("/proc/self/mountinfo", "re");
-    char *line = NULL;
-    size_t size = 0;
+    FILE *mounts = setmntent("/proc/self/mounts", "r");
+    const struct mntent *mount;
     bool hides = false;
 
-    while (mounts && getline(&line, &size, mounts) > 0)
-        if (strstr(line, " /proc "))
-            hides = strstr(line, "hidepid=");
-    free(line);
+    while (mounts && (mount = getmntent(mounts)))
+        if (strcmp(mount->mnt_dir, "/proc") == 0)
+            hides = hasmntopt(mount, "hidepid");
     if (mounts)
-        fclose(mounts);
+        endmntent(mounts);
     return hides;
 }
 
@@ -82,47 +122,38 @@ bool process_some_hidden(void)
 
 /* ---- children ---- */
 
-typedef void visit_child(pid_t child, void *context);
+typedef void visit_child(pid_t parent, pid_t child, void *context);
 
-/* Calls visit for each pid in the file, where each has a blank behind it. */
-static bool each_child_of_thread(int threads, const char *thread, visit_child *visit, void *context)
+static bool each_child_of_thread(pid_t parent, const char *thread, visit_child *visit,
+                                 void *context)
 {
     char path[300];
-    char text[4096];
-    ssize_t len;
-    pid_t child = 0;
+    pid_t child;
 
-    snprintf(path, sizeof(path), "%s/children", thread);
+    snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)parent, thread);
 
-    int fd = openat(threads, path, O_RDONLY | O_CLOEXEC);
+    FILE *children = fopen(path, "re");
 
-    if (fd < 0)
+    if (!children)
         return false;
-    while ((len = read(fd, text, sizeof(text))) > 0) {
-        for (ssize_t i = 0; i < len; i++) {
-            if (text[i] >= '0' && text[i] <= '9') {
-                child = 10 * child + (text[i] - '0');
-            } else if (child) {
-                visit(child, context);
-                child = 0;
-            }
-        }
-    }
-    close(fd);
+    /* The kernel writes no number out of range.  NOLINTNEXTLINE(cert-err34-c) */
+    while (fscanf(children, "%d", &child) == 1)
+        visit(parent, child, context);
+    fclose(children);
     return true;
 }
 
 /*
- * Calls visit for each child of a process.  The list is exact for the calling process as long as it
- * waits for none of them.  In that of another process, a child that ends meanwhile may hide a
+ * Calls visit for each child of the parent.  The list is exact for the calling process as long as
+ * it waits for none of them.  In that of another process, a child that ends meanwhile may hide a
  * second one.  Returns false if the list cannot be read.
  */
-static bool each_child(pid_t pid, visit_child *visit, void *context)
+static bool each_child(pid_t parent, visit_child *visit, void *context)
 {
     char path[32];
     bool all = true;
 
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)parent);
 
     DIR *threads = opendir(path);
 
@@ -130,44 +161,35 @@ static bool each_child(pid_t pid, visit_child *visit, void *context)
         return false;
     for (const struct dirent *entry = readdir(threads); entry; entry = readdir(threads))
         if (entry->d_name[0] != '.')
-            all = each_child_of_thread(dirfd(threads), entry->d_name, visit, context) && all;
+            all &= each_child_of_thread(parent, entry->d_name, visit, context);
     closedir(threads);
     return all;
 }
 
-static void visit_nothing(pid_t child, void *context)
+/* Clears the wanted pid when the child has it. */
+static void compare(pid_t parent, pid_t child, void *context)
 {
-    (void)child;
-    (void)context;
-}
+    pid_t *wanted = context;
 
-bool process_children_listed(void)
-{
-    return each_child(getpid(), visit_nothing, NULL);
-}
-
-struct search {
-    pid_t pid;
-    bool found;
-};
-
-static void compare(pid_t child, void *context)
-{
-    struct search *search = context;
-
-    search->found = search->found || child == search->pid;
+    (void)parent;
+    if (child == *wanted)
+        *wanted = 0;
 }
 
 bool process_is_child(pid_t pid, pid_t parent)
 {
-    struct search search = {.pid = pid};
-
-    each_child(parent, compare, &search);
-    return search.found;
+    each_child(parent, compare, &pid);
+    return pid == 0;
 }
 
-static void kill_child(pid_t child, void *context)
+bool process_children_listed(void)
 {
+    return each_child(getpid(), compare, &(pid_t){0});
+}
+
+static void kill_child(pid_t parent, pid_t child, void *context)
+{
+    (void)parent;
     (void)context;
     kill(child, SIGKILL);
 }
@@ -179,13 +201,8 @@ void process_kill_children(void)
 
 /* ---- lists ---- */
 
-/* While a list grows, its first items are in order, and may be searched. */
-struct growth {
-    struct process_list *list;
-    size_t sorted;
-    size_t size;
-    pid_t parent;
-};
+/* By how many processes the memory of a list grows. */
+#define STEP 256
 
 static int by_pid(const void *a, const void *b)
 {
@@ -195,52 +212,42 @@ static int by_pid(const void *a, const void *b)
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-static struct process *find(const struct process_list *list, size_t len, pid_t pid)
+static void sort(struct process_list *list)
 {
-    const struct process key = {.pid = pid};
-
-    return len ? bsearch(&key, list->items, len, sizeof(key), by_pid) : NULL;
+    if (list->len > list->sorted)
+        qsort(list->items, list->len, sizeof(list->items[0]), by_pid);
+    list->sorted = list->len;
 }
 
 struct process *process_list_find(const struct process_list *list, pid_t pid)
 {
-    return find(list, list->len, pid);
+    const struct process key = {.pid = pid};
+
+    return list->sorted ? bsearch(&key, list->items, list->sorted, sizeof(key), by_pid) : NULL;
 }
 
-static void add(struct growth *growth, struct process process)
+static void add(struct process_list *list, struct process process)
 {
-    struct process_list *list = growth->list;
-
-    if (list->len >= growth->size) {
-        size_t size = list->len ? 2 * list->len : 256;
-        struct process *longer = reallocarray(list->items, size, sizeof(list->items[0]));
+    if (list->len % STEP == 0) {
+        struct process *longer =
+            reallocarray(list->items, list->len + STEP, sizeof(list->items[0]));
 
         if (!longer)
             return;
         list->items = longer;
-        growth->size = size;
     }
     list->items[list->len++] = process;
 }
 
-static void add_child(pid_t child, void *context)
+static void add_child(pid_t parent, pid_t child, void *context)
 {
-    struct growth *growth = context;
+    struct process_list *list = context;
 
-    if (!find(growth->list, growth->sorted, child))
-        add(growth, (struct process){.pid = child, .parent = growth->parent, .listed = true});
+    if (!process_list_find(list, child))
+        add(list, (struct process){.pid = child, .parent = parent, .listed = true, .ours = true});
 }
 
-static void sort(struct growth *growth)
-{
-    struct process_list *list = growth->list;
-
-    if (list->len > growth->sorted)
-        qsort(list->items, list->len, sizeof(list->items[0]), by_pid);
-    growth->sorted = list->len;
-}
-
-static void add_seen(struct growth *growth)
+static void add_seen(struct process_list *list)
 {
     DIR *proc = opendir("/proc");
     struct process process;
@@ -250,39 +257,24 @@ static void add_seen(struct growth *growth)
     for (const struct dirent *entry = readdir(proc); entry; entry = readdir(proc)) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
-        if (pid > 0 && !find(growth->list, growth->sorted, pid) && process_read(pid, &process))
-            add(growth, process);
+        if (pid > 0 && !process_list_find(list, pid) && process_read(pid, &process))
+            add(list, process);
     }
     closedir(proc);
 }
 
 void process_list_fill(struct process_list *list)
 {
-    struct growth growth = {.list = list, .parent = getpid()};
-
-    *list = (struct process_list){0};
-    each_child(growth.parent, add_child, &growth);
-    sort(&growth);
-    add_seen(&growth);
-    sort(&growth);
+    each_child(getpid(), add_child, list);
+    sort(list);
+    add_seen(list);
+    sort(list);
 }
 
 void process_list_add_hidden(struct process_list *list)
 {
-    struct growth growth = {.list = list, .sorted = list->len, .size = list->len};
-
-    for (size_t i = 0; i < growth.sorted; i++) {
-        growth.parent = list->items[i].pid;
+    for (size_t i = 0; i < list->sorted; i++)
         if (list->items[i].ours)
-            each_child(growth.parent, add_child, &growth);
-    }
-    for (size_t i = growth.sorted; i < list->len; i++)
-        list->items[i].ours = true;
-    sort(&growth);
-}
-
-void process_list_release(struct process_list *list)
-{
-    free(list->items);
-    *list = (struct process_list){0};
+            each_child(list->items[i].pid, add_child, list);
+    sort(list);
 }

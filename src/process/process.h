@@ -25,11 +25,29 @@ struct process {
  * descriptor. */
 bool process_read(pid_t pid, struct process *process);
 
-/* Reads the beginning of a file below /proc/PID, and ends it with 0; returns false the same way. */
-bool process_read_text(pid_t pid, const char *name, char *text, size_t size);
-
 /* Returns whether it has ended, even if nobody has waited for it yet. */
 bool process_has_ended(const struct process *process);
+
+/* Returns whether the process was forked and has executed nothing since, like a subshell. */
+bool process_is_bare_fork(pid_t pid);
+
+/* Returns whether the process is in this process's pid namespace, not in one below. */
+bool process_is_near(pid_t pid);
+
+/*
+ * A process by number and start time: the number alone may mean another process as soon as the
+ * first one was reaped.
+ */
+struct procid {
+    pid_t pid;
+    uint64_t started; /* in clock ticks since boot */
+};
+
+/* Fills in *id for the process that has this number now.  Returns false if there is none. */
+bool procid_of(pid_t pid, struct procid *id);
+
+/* Returns whether the process of that number is still this one. */
+bool procid_is_current(const struct procid *id);
 
 /* Returns whether /proc hides processes of other users or that must not be traced (hidepid). */
 bool process_some_hidden(void);
@@ -48,13 +66,15 @@ void process_kill_children(void);
 
 /* Sorted by pid, each once. */
 struct process_list {
-    struct process *items;
+    struct process *items; /* to be freed */
     size_t len;
+    size_t sorted; /* while the list grows: so many of the first are in order, and can be found */
 };
 
 /*
- * Lists the children of the calling process, by its list of children, and all other processes that
- * /proc shows.  For want of memory, descriptors or /proc some may be missing.
+ * Fills an empty list with the children of the calling process, by its list of children, and marks
+ * them ours; then with all other processes that /proc shows.  For want of memory, descriptors or
+ * /proc some may be missing.
  */
 void process_list_fill(struct process_list *list);
 
@@ -62,7 +82,5 @@ void process_list_fill(struct process_list *list);
 void process_list_add_hidden(struct process_list *list);
 
 struct process *process_list_find(const struct process_list *list, pid_t pid);
-
-void process_list_release(struct process_list *list);
 
 #endif

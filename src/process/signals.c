@@ -1,6 +1,5 @@
 #include "process/signals.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,17 +12,12 @@ static const int ending[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
 
 static const int others[] = {SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGCHLD};
 
-static bool contains(const int *list, size_t len, int number)
-{
-    for (size_t i = 0; i < len; i++)
-        if (list[i] == number)
-            return true;
-    return false;
-}
-
 bool signals_end(int number)
 {
-    return contains(ending, sizeof(ending) / sizeof(ending[0]), number);
+    for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+        if (ending[i] == number)
+            return true;
+    return false;
 }
 
 bool signals_stop(int number)
@@ -77,21 +71,14 @@ int signals_block(sigset_t *old_mask, bool *ignored_child)
 bool signals_next(int fd, struct signals_received *received)
 {
     struct signalfd_siginfo info;
-    bool from_terminal;
-    ssize_t len;
 
-    do {
-        len = read(fd, &info, sizeof(info));
-    } while (len < 0 && errno == EINTR);
-    if (len != sizeof(info))
+    if (read(fd, &info, sizeof(info)) != sizeof(info))
         return false;
-    /* ALRM comes from the kernel, too: from an alarm(2) set before zkflock was executed. */
-    from_terminal = info.ssi_code == SI_KERNEL && info.ssi_signo != SIGALRM;
     *received = (struct signals_received){
         .number = (int)info.ssi_signo,
         .sender = (pid_t)info.ssi_pid,
-        .from_terminal = from_terminal,
-        .to_group = from_terminal,
+        /* ALRM comes from the kernel, too: from an alarm(2) set before zkflock was executed. */
+        .to_group = info.ssi_code == SI_KERNEL && info.ssi_signo != SIGALRM,
     };
     return true;
 }

@@ -11,8 +11,7 @@
 struct signals_received {
     int number;
     pid_t sender;
-    bool from_terminal; /* sent by the kernel to the whole process group */
-    bool to_group;      /* the command has got it too, if it is in the caller's process group */
+    bool to_group; /* from a terminal: all of the caller's process group has got it */
 };
 
 /*

@@ -1,12 +1,11 @@
 #include "process/tree.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process/process.h"
 #include "process/tree_state.h"
 
 /* For how long to kill only children, before looking for other descendants. */
@@ -20,6 +19,7 @@
 
 static void find_descendants(struct tree *tree)
 {
+    tree_release_reserve();
     process_list_fill(&tree->all);
     tree_mark_all(tree);
 }
@@ -28,30 +28,25 @@ static void find_descendants(struct tree *tree)
 
 static bool send_signal(const struct tree *tree, const struct process *process, int signal)
 {
+    int pidfd;
+    bool sent;
+
     /* Nobody else can get the number of an own child until this process has waited for it. */
     if (process->parent == tree->root)
         return kill(process->pid, signal) == 0;
-
-    int pidfd = tree_open_pidfd(process->pid);
-    bool sent = false;
-
-    if (pidfd < 0 && (errno == ESRCH || tree_out_of_descriptors(errno)))
+    if (!tree_pin(tree, process, &pidfd))
         return false;
-    /* The pidfd means one process from now on: make sure that it is the right one. */
-    if (tree_still_has(tree, process))
-        sent = tree_signal_one(pidfd, process->pid, signal);
+    sent = tree_signal_one(pidfd, process->pid, signal);
     if (pidfd >= 0)
         close(pidfd);
     return sent;
 }
 
-size_t tree_signal(int signal, pid_t child)
+void tree_signal(int signal, pid_t child)
 {
     struct tree tree = {.root = getpid()};
     size_t sent = 0;
 
-    tree_forget_ended();
-    tree_release_reserve();
     find_descendants(&tree);
     for (size_t i = 0; i < tree.all.len; i++) {
         const struct process *process = &tree.all.items[i];
@@ -60,11 +55,10 @@ size_t tree_signal(int signal, pid_t child)
             sent += send_signal(&tree, process, signal);
     }
     sent += tree_signal_outsiders(&tree, signal);
-    process_list_release(&tree.all);
+    free(tree.all.items);
     tree_reserve();
     if (sent == 0 && child > 0)
-        sent = kill(child, signal) == 0;
-    return sent;
+        kill(child, signal);
 }
 
 /* ---- the end ---- */
@@ -89,8 +83,8 @@ static bool reap(pid_t *child, struct tree_child *kept)
             tree_note_status(kept, pid, status);
         if (pid == *child)
             *child = 0;
-    } while (pid > 0 || (pid < 0 && errno == EINTR));
-    return pid < 0 && errno == ECHILD;
+    } while (pid > 0);
+    return pid < 0;
 }
 
 /*
@@ -133,7 +127,6 @@ pid_t tree_survivor(void)
     struct tree tree = {.root = getpid()};
     pid_t survivor = 0;
 
-    tree_release_reserve();
     find_descendants(&tree);
     for (size_t i = 0; i < tree.all.len && !survivor; i++) {
         struct process *process = &tree.all.items[i];
@@ -141,7 +134,7 @@ pid_t tree_survivor(void)
         if (process->ours && !(process_read(process->pid, process) && process_has_ended(process)))
             survivor = process->pid;
     }
-    process_list_release(&tree.all);
+    free(tree.all.items);
     tree_reserve();
     return survivor;
 }

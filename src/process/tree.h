@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 #include "base/clock.h"
-#include "process/procid.h"
+#include "process/process.h"
 
 /* A process whose wait status is kept. */
 struct tree_child {
@@ -33,16 +33,10 @@ void tree_reserve(void);
 /*
  * Adds a process that is no descendant, an outsider, and its descendants.  Not all of those can be
  * found: a process whose parent has died is no longer a descendant of the outsider.  pidfd is a
- * pidfd of the outsider, which the function does not close; -1: it opens one.  Returns false if
- * that is not possible.
+ * pidfd of the outsider, which is never closed here; -1: one is opened.  Returns false if that is
+ * not possible, or the outsider has ended, also if another process has got its number.
  */
-bool tree_add_outsider(pid_t pid, int pidfd);
-
-/*
- * Adds an outsider that may have ended already: returns false then, also if another process has got
- * its number.
- */
-bool tree_add_user(const struct procid *user);
+bool tree_add_outsider(const struct procid *id, int pidfd);
 
 /*
  * Leaves processes of the calling process's own session out of the outsiders' descendants, here and
@@ -70,20 +64,13 @@ bool tree_descends(pid_t pid, pid_t ancestor);
 bool tree_visible(void);
 
 /*
- * Sends a signal to a process by its pidfd.  pidfd is -1 where there are no pidfds, as under
- * container run times whose filters are older than they are; then the signal goes to the number, of
- * which the caller has just made sure.  Returns whether it was sent.
- */
-bool tree_signal_one(int pidfd, pid_t pid, int signal);
-
-/*
  * Sends a signal to the tree, which it finds in /proc.  Each process is addressed by a pidfd, so
  * that the signal does not hit a process that has got the number since; without pidfds, by the
  * number, right after a check that it still means that process.  If nothing was signalled, as when
  * no descriptor or memory is left to read /proc with, signals child, a child that was not reaped
- * yet; 0: none.  Returns how many processes were signalled.
+ * yet; 0: none.
  */
-size_t tree_signal(int signal, pid_t child);
+void tree_signal(int signal, pid_t child);
 
 /*
  * Kills the tree and reaps what can be reaped.  *child as in tree_signal(); it becomes 0 when that

@@ -8,7 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "process/process.h"
 #include "process/tree_state.h"
 
 pid_t tree_parent(pid_t pid)
@@ -57,7 +56,8 @@ void tree_release_reserve(void)
     }
 }
 
-bool tree_has(const struct tree *tree, pid_t pid)
+/* Returns whether the process of that number is marked, or the root. */
+static bool has(const struct tree *tree, pid_t pid)
 {
     const struct process *found = process_list_find(&tree->all, pid);
 
@@ -74,7 +74,7 @@ static void mark_descendants(const struct tree *tree)
         for (size_t i = 0; i < tree->all.len; i++) {
             struct process *process = &tree->all.items[i];
 
-            if (!process->ours && tree_has(tree, process->parent))
+            if (!process->ours && has(tree, process->parent))
                 changed = process->ours = true;
         }
     }
@@ -86,8 +86,7 @@ bool tree_still_has(const struct tree *tree, const struct process *process)
 
     if (process->listed)
         return process_is_child(process->pid, process->parent);
-    return process_read(process->pid, &now) && now.start == process->start &&
-           tree_has(tree, now.parent);
+    return process_read(process->pid, &now) && now.start == process->start && has(tree, now.parent);
 }
 
 void tree_mark_all(struct tree *tree)
@@ -99,14 +98,17 @@ void tree_mark_all(struct tree *tree)
     }
 }
 
-int tree_open_pidfd(pid_t pid)
+bool tree_pin(const struct tree *tree, const struct process *process, int *pidfd)
 {
-    return (int)syscall(SYS_pidfd_open, pid, 0);
-}
-
-bool tree_out_of_descriptors(int error)
-{
-    return error == EMFILE || error == ENFILE || error == ENOMEM;
+    *pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (*pidfd < 0 && (errno == ESRCH || errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+        return false;
+    /* The pidfd means one process from now on: make sure that it is the right one. */
+    if (tree_still_has(tree, process))
+        return true;
+    if (*pidfd >= 0)
+        close(*pidfd);
+    return false;
 }
 
 bool tree_signal_one(int pidfd, pid_t pid, int signal)

@@ -1,19 +1,18 @@
 /*
  * The outsiders of a tree: see tree_add_outsider().
  */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "process/tree_state.h"
 
 /* A process that was added, or a descendant of one that was seen once. */
 struct outsider {
-    pid_t pid;
-    uint64_t start;
-    int pidfd;     /* -1: there are no pidfds, and pid and start identify it */
+    struct procid id;
+    int pidfd;     /* -1: there are no pidfds, and id identifies it */
     bool borrowed; /* the pidfd is not to be closed */
 };
 
@@ -27,18 +26,23 @@ static bool has_ended(const struct outsider *outsider)
 
     if (outsider->pidfd >= 0)
         return poll(&end, 1, 0) > 0;
-    return !process_read(outsider->pid, &now) || now.start != outsider->start ||
+    return !process_read(outsider->id.pid, &now) || now.start != outsider->id.started ||
            process_has_ended(&now);
+}
+
+static void release(const struct outsider *outsider)
+{
+    if (!outsider->borrowed && outsider->pidfd >= 0)
+        close(outsider->pidfd);
 }
 
 static void drop(size_t i)
 {
-    if (!outsiders[i].borrowed && outsiders[i].pidfd >= 0)
-        close(outsiders[i].pidfd);
+    release(&outsiders[i]);
     outsiders[i] = outsiders[--outsiders_len];
 }
 
-void tree_forget_ended(void)
+static void forget_ended(void)
 {
     for (size_t i = outsiders_len; i > 0; i--)
         if (has_ended(&outsiders[i - 1]))
@@ -56,34 +60,25 @@ static bool remember(const struct outsider *outsider)
     return true;
 }
 
-bool tree_add_outsider(pid_t pid, int pidfd)
+bool tree_add_outsider(const struct procid *id, int pidfd)
 {
-    struct outsider outsider = {.pid = pid, .pidfd = pidfd, .borrowed = pidfd >= 0};
-    struct process process;
+    struct outsider outsider = {.id = *id, .pidfd = pidfd, .borrowed = pidfd >= 0};
 
-    tree_forget_ended(); /* while the lock is held many may come and go */
+    forget_ended(); /* while the lock is held many may come and go */
     if (pidfd < 0)
-        outsider.pidfd = tree_open_pidfd(pid);
-    if (process_read(pid, &process))
-        outsider.start = process.start;
-    return (outsider.pidfd >= 0 || outsider.start) && remember(&outsider);
+        outsider.pidfd = (int)syscall(SYS_pidfd_open, id->pid, 0);
+    /* The pidfd means one process from now on: make sure that it is the right one. */
+    if (procid_is_current(id) && remember(&outsider))
+        return true;
+    release(&outsider);
+    return false;
 }
 
 void tree_forget_outsider(pid_t pid)
 {
     for (size_t i = outsiders_len; i > 0; i--)
-        if (outsiders[i - 1].pid == pid)
+        if (outsiders[i - 1].id.pid == pid)
             drop(i - 1);
-}
-
-bool tree_add_user(const struct procid *user)
-{
-    if (!tree_add_outsider(user->pid, -1))
-        return false;
-    if (procid_is_current(user))
-        return true;
-    drop(outsiders_len - 1);
-    return false;
 }
 
 static bool spares_session;
@@ -109,7 +104,7 @@ static void find_outsiders(struct tree *tree)
     for (size_t i = 0; i < tree->all.len; i++)
         tree->all.items[i].ours = false;
     for (size_t i = 0; i < outsiders_len; i++) {
-        struct process *process = process_list_find(&tree->all, outsiders[i].pid);
+        struct process *process = process_list_find(&tree->all, outsiders[i].id.pid);
 
         if (process && !has_ended(&outsiders[i]))
             process->ours = process->known = true;
@@ -122,16 +117,9 @@ static void find_outsiders(struct tree *tree)
         if (!process->ours || process->known || is_spared(process->pid))
             continue;
 
-        struct outsider outsider = {.pid = process->pid, .start = process->start};
+        struct outsider outsider = {.id = {process->pid, process->start}};
 
-        outsider.pidfd = tree_open_pidfd(process->pid);
-        if (outsider.pidfd < 0 && (errno == ESRCH || tree_out_of_descriptors(errno)))
-            continue;
-        process->known = tree_still_has(tree, process);
-        if (process->known)
-            remember(&outsider);
-        else if (outsider.pidfd >= 0)
-            close(outsider.pidfd);
+        process->known = tree_pin(tree, process, &outsider.pidfd) && remember(&outsider);
     }
     tree_release_reserve();
 }
@@ -142,6 +130,7 @@ size_t tree_signal_outsiders(struct tree *tree, int signal)
 
     if (outsiders_len == 0)
         return 0;
+    forget_ended();
     find_outsiders(tree);
     /* First the unknown ones: they can be found only as long as their parents live. */
     for (size_t i = 0; i < tree->all.len; i++) {
@@ -153,7 +142,7 @@ size_t tree_signal_outsiders(struct tree *tree, int signal)
     }
     for (size_t i = 0; i < outsiders_len; i++)
         if (!has_ended(&outsiders[i]))
-            sent += tree_signal_one(outsiders[i].pidfd, outsiders[i].pid, signal);
+            sent += tree_signal_one(outsiders[i].pidfd, outsiders[i].id.pid, signal);
     return sent;
 }
 
@@ -171,11 +160,11 @@ bool tree_outsiders_gone(void)
 
     if (outsiders_len == 0)
         return true;
-    tree_forget_ended();
+    forget_ended();
     tree_release_reserve();
     process_list_fill(&tree.all);
     find_outsiders(&tree);
-    process_list_release(&tree.all);
+    free(tree.all.items);
     tree_reserve();
     return tree_outsiders_ended();
 }

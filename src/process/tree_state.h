@@ -5,7 +5,6 @@
 #ifndef ZKFLOCK_TREE_STATE_H
 #define ZKFLOCK_TREE_STATE_H
 
-#include "process/process.h"
 #include "process/tree.h"
 
 /* All processes; the members are marked as ours. */
@@ -13,9 +12,6 @@ struct tree {
     struct process_list all;
     pid_t root; /* 0: the members descend from those that were marked first */
 };
-
-/* Returns whether the process of that number is marked, or the root. */
-bool tree_has(const struct tree *tree, pid_t pid);
 
 /*
  * Marks all descendants of the root and of the processes that are marked already, and adds those
@@ -29,17 +25,23 @@ void tree_mark_all(struct tree *tree);
  */
 bool tree_still_has(const struct tree *tree, const struct process *process);
 
-/* Returns a pidfd; -1 with errno: ESRCH, or no descriptor is left, or there are no pidfds. */
-int tree_open_pidfd(pid_t pid);
-bool tree_out_of_descriptors(int error);
+/*
+ * Opens a pidfd of a process; -1: there are no pidfds, as under container run times whose filters
+ * are older than they are.  Returns whether the process is still a member of the tree; false, with
+ * no pidfd open, also for want of a descriptor.
+ */
+bool tree_pin(const struct tree *tree, const struct process *process, int *pidfd);
+
+/*
+ * Sends a signal to a process by its pidfd; with -1, and where a filter forbids that, to its
+ * number, of which the caller has just made sure.  Returns whether it was sent.
+ */
+bool tree_signal_one(int pidfd, pid_t pid, int signal);
 
 /* Closes the spare descriptors of tree_reserve(). */
 void tree_release_reserve(void);
 
 /* ---- tree_outside.c ---- */
-
-/* Forgets outsiders that have ended. */
-void tree_forget_ended(void);
 
 /* Signals the outsiders and their descendants, and marks them alone.  Returns how many. */
 size_t tree_signal_outsiders(struct tree *tree, int signal);

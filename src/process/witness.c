@@ -10,9 +10,6 @@
 
 #include "base/clock.h"
 #include "process/helper.h"
-#include "process/title.h"
-
-#define WITNESS_NAME "lock-witness"
 
 /* How long before and after the question the witness may get the signal. */
 #define EARLIER CLOCK_S
@@ -76,7 +73,6 @@ static _Noreturn void witness_process(int link, pid_t parent)
     struct question question;
     sigset_t all;
 
-    title_set(WITNESS_NAME);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
@@ -114,7 +110,7 @@ void witness_start(struct witness *witness)
 {
     pid_t self = getpid();
     int link;
-    pid_t pid = helper_fork(&link, 0);
+    pid_t pid = helper_fork(&link, 0, "lock-witness");
 
     if (pid == 0)
         witness_process(link, self);
