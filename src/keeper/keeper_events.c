@@ -145,11 +145,11 @@ void keeper_pump(struct keeper *keeper, int64_t deadline)
         {.fd = keeper->news.guard_dead ? -1 : keeper->guard.link, .events = POLLIN},
         {.fd = keeper->try.session ? session_fd(keeper->try.session) : -1, .events = POLLIN},
         {.fd = keeper->front->link, .events = POLLIN},
-        {.fd = keeper->users.reentry ? keeper->users.reentry->epoll : -1, .events = POLLIN},
+        {.fd = keeper->users.reentry ? reentry_fd(keeper->users.reentry) : -1, .events = POLLIN},
         {.fd = awaits_caller(keeper) ? keeper->hold->caller_fd : -1, .events = POLLIN},
     };
 
-    bool crowded = keeper->users.reentry && keeper->users.reentry->crowded;
+    bool crowded = keeper->users.reentry && reentry_crowded(keeper->users.reentry);
 
     if (crowded)
         deadline = clock_earlier(deadline, clock_now() + CROWDED_PAUSE);

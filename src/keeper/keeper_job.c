@@ -20,7 +20,7 @@ void keeper_job_order(struct keeper *keeper, int64_t lease_end)
                                      .late_at = keeper->late_at,
                                      .max_runtime = keeper->options->max_runtime,
                                      .token = keeper_token(keeper)},
-             keeper_node(keeper), keeper->users.reentry ? keeper->users.reentry->name : "");
+             keeper_node(keeper), keeper->users.reentry ? reentry_name(keeper->users.reentry) : "");
 }
 
 /* The limit is final; the end of a lease is reported again where the command survives it. */

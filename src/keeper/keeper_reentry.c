@@ -35,7 +35,7 @@ void keeper_announce(struct keeper *keeper)
     if (options->hold_export &&
         !environment_print(keeper->hold->exported, options->lock, keeper_node(keeper),
                            keeper_token(keeper),
-                           keeper->users.reentry ? keeper->users.reentry->name : ""))
+                           keeper->users.reentry ? reentry_name(keeper->users.reentry) : ""))
         status = EXITCODE_OSERR;
     helper_detach_output();
     front_release(keeper->front, status);
@@ -107,7 +107,7 @@ void keeper_serve_reentry(struct keeper *keeper)
     if (reentry_unlock_wanted(keeper->users.reentry)) {
         keeper_release(keeper);
         /* A user of the lock may be waiting for the process that asks. */
-        if (keeper->users.reentry->users > 0)
+        if (reentry_users(keeper->users.reentry) > 0)
             reentry_unlocked(keeper->users.reentry, true);
     }
 }

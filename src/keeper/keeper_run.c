@@ -214,7 +214,7 @@ static void conclude(struct keeper *keeper)
 
 static size_t users_of(const struct keeper *keeper)
 {
-    return keeper->users.reentry ? keeper->users.reentry->users : 0;
+    return keeper->users.reentry ? reentry_users(keeper->users.reentry) : 0;
 }
 
 /* Returns whether what the command left behind still counts, or still uses its lock. */

@@ -26,43 +26,58 @@ enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 
 /* ---- what is printed ---- */
 
-/* Adds a variable to a script.  In single quotes only a quote is special to a shell.  NULL: unset.
- */
-static void add_variable(char **script, const char *name, const char *value)
+/* Quotes the value: in single quotes only a quote is special to a shell.  NULL: unset. */
+static void print_variable(FILE *out, const char *name, const char *value)
 {
     if (!value) {
-        xreplace(script, xasprintf("%sunset %s\n", *script, name));
+        fprintf(out, "unset %s\n", name);
         return;
     }
-    xreplace(script, xasprintf("%sexport %s='", *script, name));
-    for (size_t len = strcspn(value, "'"); value[len]; len = strcspn(value, "'")) {
-        xreplace(script, xasprintf("%s%.*s'\\''", *script, (int)len, value));
-        value += len + 1;
+    fprintf(out, "export %s='", name);
+    for (; *value; value++) {
+        if (*value == '\'')
+            fputs("'\\''", out);
+        else
+            putc(*value, out);
     }
-    xreplace(script, xasprintf("%s%s'\n", *script, value));
+    fputs("'\n", out);
 }
 
 /*
- * Writes to stdout.  Returns why that failed, NULL if it did not.  It must not block for ever: the
- * lock is held, and the client library's threads would go on to hold it.
+ * Returns 0 or errno; ETIMEDOUT if nobody reads.  It must not block for ever: the lock is held, and
+ * the client library's threads would go on to hold it.
  */
-static const char *write_out(const char *text)
+static int write_out(const char *text, size_t len)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
-    for (size_t len = strlen(text); len > 0;) {
+    while (len > 0) {
         if (poll(&out, 1, READER_PATIENCE_MS) != 1)
-            return "nobody reads it";
+            return ETIMEDOUT;
 
         /* A pipe that takes anything takes that much at once. */
         ssize_t written = write(STDOUT_FILENO, text, len < PIPE_BUF ? len : PIPE_BUF);
 
         if (written < 0)
-            return strerror(errno);
+            return errno;
         text += written;
         len -= (size_t)written;
     }
-    return NULL;
+    return 0;
+}
+
+/* Returns 0 or errno. */
+static int close_and_write(FILE *out, char *const *text, const size_t *len)
+{
+    int error = fclose(out) == 0 ? write_out(*text, *len) : errno;
+
+    free(*text);
+    return error;
+}
+
+static const char *reason(int error)
+{
+    return error == ETIMEDOUT ? "nobody reads it" : strerror(error);
 }
 
 /* ---- ZKFLOCK_EXPORTED ---- */
@@ -78,13 +93,12 @@ static const char *write_out(const char *text)
 /* Returns the encoded value, to be freed. */
 static char *encode(const char *value)
 {
-    if (!value)
-        return xstrdup("-");
-
-    char *text = xcalloc(3 * strlen(value) + 1, 1);
+    char *text = xcalloc(value ? 3 * strlen(value) + 1 : sizeof("-"), 1);
     char *end = text;
 
-    for (; *value; value++) {
+    if (!value)
+        *end = '-';
+    for (; value && *value; value++) {
         if (isalnum((unsigned char)*value) || strchr("/:._,", *value))
             *end++ = *value;
         else
@@ -152,10 +166,10 @@ char *environment_exported(void)
 }
 
 /*
- * Adds the environment without the record of that name to a script: if that is the last one, the
- * variables get the values of the record before it.
+ * Prints the environment without the record of that name: if that is the last one, the variables
+ * get the values of the record before it.
  */
-static void add_without(char **script, const char *name)
+static void print_without(FILE *out, const char *name)
 {
     const char *exported = getenv(AROUND_EXPORTED_VARIABLE);
     char *copy = xstrdup(exported ? exported : "");
@@ -180,9 +194,9 @@ static void add_without(char **script, const char *name)
 
         strsep(&values, " ");
         for (int i = 0; i < VARIABLES; i++)
-            add_variable(script, variables[i], decode(strsep(&values, " ")));
+            print_variable(out, variables[i], decode(strsep(&values, " ")));
     }
-    add_variable(script, AROUND_EXPORTED_VARIABLE, is_held ? kept : NULL);
+    print_variable(out, AROUND_EXPORTED_VARIABLE, is_held ? kept : NULL);
     free(last);
     free(kept);
     free(copy);
@@ -195,64 +209,56 @@ bool environment_print(const char *exported, const char *lock, const char *node,
 {
     char number[24];
     const char *const values[VARIABLES] = {lock, node, number, getenv(SERVERS_VARIABLE)};
+    char *all = around_with(held);
+    char *record;
     char *records;
-    char *script = xstrdup("");
-    const char *trouble = around_add(held) < 0 ? strerror(errno) : NULL;
+    char *text;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    int error = errno;
 
     snprintf(number, sizeof(number), "%" PRId64, token);
-    records = make_record(held, values);
-    xreplace(&records, xasprintf("%s;%s", exported, records));
-    for (int i = 0; i < VARIABLES; i++)
-        add_variable(&script, variables[i], values[i]);
-    add_variable(&script, AROUND_VARIABLE, getenv(AROUND_VARIABLE));
-    add_variable(&script, AROUND_EXPORTED_VARIABLE, records);
-    if (!trouble)
-        trouble = write_out(script);
-    free(script);
-    free(records);
-    if (trouble)
-        log_error("cannot print the environment of %s: %s; it is released", lock, trouble);
-    return !trouble;
-}
-
-/* Returns ZKFLOCK_HELD without name, to be freed; NULL: nothing is left. */
-static char *held_without(const char *name)
-{
-    const char *held = getenv(AROUND_VARIABLE);
-    char *copy = xstrdup(held ? held : "");
-    char *rest = copy;
-    char *others = NULL;
-
-    while (rest) {
-        const char *one = strsep(&rest, " ");
-
-        if (*one && strcmp(one, name) != 0)
-            xreplace(&others, others ? xasprintf("%s %s", others, one) : xstrdup(one));
+    record = make_record(held, values);
+    records = xasprintf("%s;%s", exported, record);
+    if (out) {
+        for (int i = 0; i < VARIABLES; i++)
+            print_variable(out, variables[i], values[i]);
+        print_variable(out, AROUND_VARIABLE, all);
+        print_variable(out, AROUND_EXPORTED_VARIABLE, records);
+        error = close_and_write(out, &text, &len);
     }
-    free(copy);
-    return others;
+    free(records);
+    free(record);
+    free(all);
+    if (error)
+        log_error("cannot print the environment of %s: %s; it is released", lock, reason(error));
+    return !error;
 }
 
 bool environment_take_back(const char *lock, const char *name)
 {
-    char *others = held_without(name);
-    char *script = xstrdup("");
-    const char *trouble;
+    char *others = around_without(name);
+    char *text;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    int error = errno;
 
-    add_without(&script, name);
-    add_variable(&script, AROUND_VARIABLE, others);
-    trouble = write_out(script);
-    free(script);
+    if (out) {
+        print_without(out, name);
+        print_variable(out, AROUND_VARIABLE, others);
+        error = close_and_write(out, &text, &len);
+    }
     free(others);
-    if (trouble)
-        log_error("%s was released, but its environment cannot be printed: %s", lock, trouble);
-    return !trouble;
+    if (error)
+        log_error("%s was released, but its environment cannot be printed: %s", lock,
+                  reason(error));
+    return !error;
 }
 
 void environment_print_failure(int status)
 {
     char text[32];
+    int len = snprintf(text, sizeof(text), "(exit %d)\n", status);
 
-    snprintf(text, sizeof(text), "(exit %d)\n", status);
-    write_out(text); /* if that fails, the exit status still tells */
+    write_out(text, (size_t)len); /* if that fails, the exit status still tells */
 }

@@ -41,6 +41,19 @@ struct guest {
     enum reentry_answer verdict; /* ADMITTED, GUARDED, DENIED: the answer that is due */
 };
 
+struct reentry {
+    struct reentry_terms terms;
+    int listener;
+    int epoll;
+    int spare; /* a descriptor to read /proc with when no other is left */
+    char name[AROUND_NAME_SIZE];
+    const char *unlockable; /* the lock that --unlock may ask for; NULL: none */
+    bool closed;
+    bool crowded; /* descriptors ran out, and somebody may wait to be accepted */
+    struct guest *guests;
+    size_t users;
+};
+
 static int open_spare(void)
 {
     return open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -70,6 +83,26 @@ struct reentry *reentry_offer(const struct reentry_terms *terms)
         return NULL;
     }
     return reentry;
+}
+
+const char *reentry_name(const struct reentry *reentry)
+{
+    return reentry->name;
+}
+
+int reentry_fd(const struct reentry *reentry)
+{
+    return reentry->epoll;
+}
+
+bool reentry_crowded(const struct reentry *reentry)
+{
+    return reentry->crowded;
+}
+
+size_t reentry_users(const struct reentry *reentry)
+{
+    return reentry->users;
 }
 
 /* ---- guests ---- */

@@ -16,7 +16,6 @@
 
 #include "ensemble/servers.h"
 #include "lock/lockset.h"
-#include "process/around.h"
 #include "process/process.h"
 
 /* A lock as a zkflock that wants to use it describes it. */
@@ -27,6 +26,8 @@ struct reentry_lock {
 };
 
 /* ---- the outer side, which the keeper calls ---- */
+
+struct reentry;
 
 /* Which process a lock is held for: the caller of --hold, or the guard above a command. */
 enum reentry_holder { REENTRY_CALLER, REENTRY_COMMAND };
@@ -41,25 +42,17 @@ struct reentry_terms {
     bool enterable; /* others may use the locks; else they only learn that waiting is in vain */
 };
 
-/* The keeper reads the first four; the others are the inside of reentry.c. */
-struct reentry {
-    int epoll;    /* readable when reentry_serve() has something to do */
-    bool crowded; /* descriptors ran out: call reentry_serve() again when one may be free */
-    size_t users; /* how many processes use the locks now */
-    char name[AROUND_NAME_SIZE]; /* the socket's, for ZKFLOCK_HELD */
-    struct reentry_terms terms;
-    int listener;
-    int spare;              /* a descriptor to read /proc with when no other is left */
-    const char *unlockable; /* the lock that --unlock may ask for; NULL: none */
-    bool closed;
-    struct guest *guests;
-};
-
 /*
  * Offers locks that are held.  What the terms point to has to live as long as the offer.  Returns
  * NULL with errno if there can be no socket.
  */
 struct reentry *reentry_offer(const struct reentry_terms *terms);
+
+/* Returns the socket's name, for ZKFLOCK_HELD. */
+const char *reentry_name(const struct reentry *reentry);
+
+/* Returns a descriptor that is readable when reentry_serve() has something to do. */
+int reentry_fd(const struct reentry *reentry);
 
 /*
  * Reads requests and decides on them, without an answer: before reentry_answer() gives it, and a
@@ -93,6 +86,12 @@ void reentry_unlocked(struct reentry *reentry, bool possible);
  * and the socket closes when the locks are released.  Requests of --unlock are still answered.
  */
 void reentry_close(struct reentry *reentry);
+
+/* Returns whether descriptors ran out: call reentry_serve() again when one may be free. */
+bool reentry_crowded(const struct reentry *reentry);
+
+/* Returns how many processes use the locks now. */
+size_t reentry_users(const struct reentry *reentry);
 
 /* NULL is allowed. */
 void reentry_free(struct reentry *reentry);

@@ -35,6 +35,7 @@ struct wire_request {
 /*
  * Return a socket, close-on-exec; -1 with errno.  wire_connect() waits for room in the listener's
  * queue: EAGAIN if there is none before the deadline, ECONNREFUSED if nobody listens by that name.
+ * Any user may listen by that name: see wire_is_own().
  */
 int wire_listen(const char *name);
 int wire_connect(const char *name, int64_t deadline);

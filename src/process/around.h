@@ -13,7 +13,10 @@
 /* Room for a socket's name and its end. */
 #define AROUND_NAME_SIZE 96
 
-/* Adds name to ZKFLOCK_HELD, as the last.  Returns 0, or -1 with errno. */
-int around_add(const char *name);
+/* Returns ZKFLOCK_HELD with name added as the last; to be freed. */
+char *around_with(const char *name);
+
+/* Returns ZKFLOCK_HELD without name, to be freed; NULL: nothing is left. */
+char *around_without(const char *name);
 
 #endif

@@ -121,6 +121,7 @@ static void hear_signal(struct front_process *process, const struct signals_rece
     int number = signal->number;
     bool leader_alone = (number == SIGHUP || number == SIGCONT) && getsid(0) == getpid();
 
+    /* As the kernel tells it, to_group is from the terminal. */
     if (number == SIGINT && signal->to_group)
         process->interrupted = true;
     if (number != SIGCHLD)

@@ -50,7 +50,8 @@ enum guard_order {
     GUARD_GO,
     GUARD_EXTEND,
     GUARD_SIGNAL,         /* number: a signal for the command that came from the caller's side */
-    GUARD_SIGNAL_OUTSIDE, /* the same, when all of the caller's process group has got it already */
+    GUARD_SIGNAL_OUTSIDE, /* the same, when all of the caller's process group has got it already:
+                             only for a command that has left that group */
     GUARD_ASK,     /* number: the signal to send, and no more, when somebody wants the lock */
     GUARD_KEEP,    /* number, started: the process that uses the lock */
     GUARD_UNUSED,  /* the lock, about to be released, is not used any more: what the command left

@@ -15,6 +15,15 @@
 #include "process/guard_state.h"
 #include "process/tree.h"
 
+static int add_to_held(const char *name)
+{
+    char *all = around_with(name);
+    int failed = setenv(AROUND_VARIABLE, all, 1);
+
+    free(all);
+    return failed;
+}
+
 /* Returns 0 or errno.  A failure counts: the command must not use the token of another lock. */
 static int export_lock(const struct guard_state *guard, const struct guard_message *go)
 {
@@ -23,7 +32,7 @@ static int export_lock(const struct guard_state *guard, const struct guard_messa
     snprintf(token, sizeof(token), "%" PRId64, go->token);
     if (setenv("ZKFLOCK_LOCK", guard->mandate->lock_path, 1) < 0 ||
         setenv("ZKFLOCK_NODE", go->node, 1) < 0 || setenv("ZKFLOCK_TOKEN", token, 1) < 0 ||
-        unsetenv(AROUND_EXPORTED_VARIABLE) < 0 || (go->held[0] && around_add(go->held) < 0))
+        unsetenv(AROUND_EXPORTED_VARIABLE) < 0 || (go->held[0] && add_to_held(go->held) < 0))
         return errno;
     return 0;
 }
@@ -200,7 +209,10 @@ void guard_reap(struct guard_state *guard)
 
 /* ---- --hold: the caller in the place of a command ---- */
 
-/* Leaves alone what the caller has started: without the lock, that may live on. */
+/*
+ * Leaves alone what the caller has started, which may live on without the lock; unless the tree is
+ * being ended already.
+ */
 void guard_release_caller(struct guard_state *guard)
 {
     if (guard->caller_fd < 0)

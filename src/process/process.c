@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,18 +97,20 @@ bool process_is_near(pid_t pid)
     return numbers && numbers[strlen(key) + strspn(numbers + strlen(key), "0123456789")] == '\n';
 }
 
-/* Returns whether /proc is mounted so. */
+/* Returns whether /proc is mounted so; mountinfo: "... /proc OPTIONS - proc NAME OPTIONS". */
 static bool is_mounted_hiding(void)
 {
-    FILE *mounts = setmntent("/proc/self/mounts", "r");
-    const struct mntent *mount;
+    FILE *mounts = fopen("/proc/self/mountinfo", "re");
+    char *line = NULL;
+    size_t size = 0;
     bool hides = false;
 
-    while (mounts && (mount = getmntent(mounts)))
-        if (strcmp(mount->mnt_dir, "/proc") == 0)
-            hides = hasmntopt(mount, "hidepid");
+    while (mounts && getline(&line, &size, mounts) > 0)
+        if (strstr(line, " /proc "))
+            hides = strstr(line, "hidepid=");
+    free(line);
     if (mounts)
-        endmntent(mounts);
+        fclose(mounts);
     return hides;
 }
 
@@ -124,22 +125,32 @@ bool process_some_hidden(void)
 
 typedef void visit_child(pid_t parent, pid_t child, void *context);
 
-static bool each_child_of_thread(pid_t parent, const char *thread, visit_child *visit,
+/* Calls visit for each pid in the file, where each has a blank behind it. */
+static bool each_child_of_thread(int threads, const char *thread, pid_t parent, visit_child *visit,
                                  void *context)
 {
     char path[300];
-    pid_t child;
+    char text[4096];
+    ssize_t len;
+    pid_t child = 0;
 
-    snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)parent, thread);
+    snprintf(path, sizeof(path), "%s/children", thread);
 
-    FILE *children = fopen(path, "re");
+    int fd = openat(threads, path, O_RDONLY | O_CLOEXEC);
 
-    if (!children)
+    if (fd < 0)
         return false;
-    /* The kernel writes no number out of range.  NOLINTNEXTLINE(cert-err34-c) */
-    while (fscanf(children, "%d", &child) == 1)
-        visit(parent, child, context);
-    fclose(children);
+    while ((len = read(fd, text, sizeof(text))) > 0) {
+        for (ssize_t i = 0; i < len; i++) {
+            if (text[i] >= '0' && text[i] <= '9') {
+                child = 10 * child + (text[i] - '0');
+            } else if (child) {
+                visit(parent, child, context);
+                child = 0;
+            }
+        }
+    }
+    close(fd);
     return true;
 }
 
@@ -161,7 +172,7 @@ static bool each_child(pid_t parent, visit_child *visit, void *context)
         return false;
     for (const struct dirent *entry = readdir(threads); entry; entry = readdir(threads))
         if (entry->d_name[0] != '.')
-            all &= each_child_of_thread(parent, entry->d_name, visit, context);
+            all &= each_child_of_thread(dirfd(threads), entry->d_name, parent, visit, context);
     closedir(threads);
     return all;
 }

@@ -11,7 +11,7 @@
 struct signals_received {
     int number;
     pid_t sender;
-    bool to_group; /* from a terminal: all of the caller's process group has got it */
+    bool to_group; /* all of the caller's process group has got it, as from a terminal */
 };
 
 /*

@@ -1,5 +1,6 @@
 #include "process/tree.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 
 static void find_descendants(struct tree *tree)
 {
+    tree_forget_ended(); /* which may free descriptors */
     tree_release_reserve();
     process_list_fill(&tree->all);
     tree_mark_all(tree);
@@ -84,7 +86,7 @@ static bool reap(pid_t *child, struct tree_child *kept)
         if (pid == *child)
             *child = 0;
     } while (pid > 0);
-    return pid < 0;
+    return pid < 0 && errno == ECHILD;
 }
 
 /*

@@ -42,7 +42,7 @@ static void drop(size_t i)
     outsiders[i] = outsiders[--outsiders_len];
 }
 
-static void forget_ended(void)
+void tree_forget_ended(void)
 {
     for (size_t i = outsiders_len; i > 0; i--)
         if (has_ended(&outsiders[i - 1]))
@@ -64,7 +64,7 @@ bool tree_add_outsider(const struct procid *id, int pidfd)
 {
     struct outsider outsider = {.id = *id, .pidfd = pidfd, .borrowed = pidfd >= 0};
 
-    forget_ended(); /* while the lock is held many may come and go */
+    tree_forget_ended(); /* while the lock is held many may come and go */
     if (pidfd < 0)
         outsider.pidfd = (int)syscall(SYS_pidfd_open, id->pid, 0);
     /* The pidfd means one process from now on: make sure that it is the right one. */
@@ -119,7 +119,11 @@ static void find_outsiders(struct tree *tree)
 
         struct outsider outsider = {.id = {process->pid, process->start}};
 
-        process->known = tree_pin(tree, process, &outsider.pidfd) && remember(&outsider);
+        if (!tree_pin(tree, process, &outsider.pidfd))
+            continue;
+        process->known = remember(&outsider);
+        if (!process->known)
+            release(&outsider);
     }
     tree_release_reserve();
 }
@@ -130,7 +134,6 @@ size_t tree_signal_outsiders(struct tree *tree, int signal)
 
     if (outsiders_len == 0)
         return 0;
-    forget_ended();
     find_outsiders(tree);
     /* First the unknown ones: they can be found only as long as their parents live. */
     for (size_t i = 0; i < tree->all.len; i++) {
@@ -160,7 +163,7 @@ bool tree_outsiders_gone(void)
 
     if (outsiders_len == 0)
         return true;
-    forget_ended();
+    tree_forget_ended();
     tree_release_reserve();
     process_list_fill(&tree.all);
     find_outsiders(&tree);

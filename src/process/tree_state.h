@@ -43,6 +43,9 @@ void tree_release_reserve(void);
 
 /* ---- tree_outside.c ---- */
 
+/* Forgets outsiders that have ended. */
+void tree_forget_ended(void);
+
 /* Signals the outsiders and their descendants, and marks them alone.  Returns how many. */
 size_t tree_signal_outsiders(struct tree *tree, int signal);
 
