@@ -1,15 +1,18 @@
 #include "admin/break.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "admin/break_state.h"
-#include "admin/question.h"
 #include "base/clock.h"
 #include "base/exitcode.h"
 #include "base/xalloc.h"
+#include "ensemble/znode.h"
 #include "list/survey.h"
 #include "lock/contender.h"
 
@@ -42,6 +45,7 @@ static bool look(struct visit *visit)
     visit->holders = xcalloc(visit->len, sizeof(visit->holders[0]));
     for (size_t i = 0; i < visit->len; i++) {
         visit->holders[i].shown = &view->contenders[i];
+        visit->holders[i].parent = znode_above(view->contenders[i].path);
         describe_contender(&view->contenders[i], visit->holders[i].who);
     }
     return true;
@@ -54,6 +58,45 @@ static void warn_of_foreign(const struct visit *visit)
             log_warning(
                 "%s is held by %s, which is no zkflock: it may not notice, and go on working",
                 visit->options->lock, visit->holders[i].who);
+}
+
+/* ---- the question ---- */
+
+/*
+ * Returns a descriptor, to be closed, of the terminal that this process is in the foreground of; -1
+ * if it is in that of none.
+ */
+static int open_terminal(void)
+{
+    int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
+
+    if (terminal >= 0 && tcgetpgrp(terminal) != getpgrp()) {
+        close(terminal); /* in the background a read would stop the job, or fail with EIO */
+        return -1;
+    }
+    return terminal;
+}
+
+static void say(const struct visit *visit, const char *text)
+{
+    ssize_t written = write(visit->terminal, text, strlen(text));
+
+    (void)written; /* a terminal that has gone gives no answer either */
+}
+
+/* Reads once: a terminal gives whole lines.  Returns false for anything but yes. */
+static bool read_yes(const struct visit *visit)
+{
+    char line[16];
+    ssize_t len = read(visit->terminal, line, sizeof(line) - 1);
+
+    if (len <= 0) {
+        say(visit, "\n");
+        return false;
+    }
+    line[len] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+    return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
 }
 
 static void print_holder(FILE *out, const struct visit *visit, const struct holder *holder)
@@ -85,19 +128,28 @@ static char *question_text(const struct visit *visit)
     return text;
 }
 
+/* Asks the person at the terminal; returns whether to go on. */
 static bool ask(struct visit *visit)
 {
-    enum question_answer answer;
-    char *text;
+    char *text = question_text(visit);
+    enum admin_news news = ADMIN_CONTINUED;
+    struct session_event event;
 
-    if (visit->options->yes)
-        return true;
-    text = question_text(visit);
-    answer = question_ask(&visit->admin, visit->terminal, text);
+    visit->admin.also = (struct pollfd){.fd = visit->terminal, .events = POLLIN};
+    while (news != ADMIN_READY && news != ADMIN_ENDED) {
+        if (news == ADMIN_CONTINUED)
+            say(visit, text);
+        if (news == ADMIN_EVENT && event.type == SESSION_EXPIRED)
+            session_reopen(visit->admin.session); /* a person may take hours */
+        news = admin_next(&visit->admin, CLOCK_NEVER, &event);
+    }
+    visit->admin.also.fd = -1;
     free(text);
-    if (answer == QUESTION_ENDED)
+    if (news == ADMIN_ENDED) {
+        say(visit, "\n");
         return stop(visit, admin_ended(&visit->admin));
-    if (answer == QUESTION_NO) {
+    }
+    if (!read_yes(visit)) {
         log_notice("nothing was done to %s", visit->options->lock);
         return stop(visit, EXITCODE_BUSY);
     }
@@ -140,8 +192,7 @@ static bool deal_with_all(struct visit *visit)
     int64_t give_up_at = clock_add(visit->began, options_asked_wait(visit->options, CLOCK_NEVER));
     int64_t patience = visit->options->connect_timeout;
 
-    for (size_t i = 0; i < visit->len; i++)
-        break_holder_begin(visit, &visit->holders[i]);
+    break_holder_read(visit, true);
     while (!are_all_at(visit, DONE)) {
         const struct session *session = visit->admin.session;
         int64_t silent_at = clock_add(silent_since(visit), patience);
@@ -190,7 +241,7 @@ int break_lock(const struct options *options)
         .options = options, .by_force = options->action == ACTION_BREAK, .terminal = -1};
 
     if (!options->yes)
-        visit.terminal = question_terminal();
+        visit.terminal = open_terminal();
     if (!options->yes && visit.terminal < 0) {
         log_error("%s asks before it does anything, and there is no terminal to ask on: use --yes",
                   options_action_name(options->action));
@@ -201,7 +252,7 @@ int break_lock(const struct options *options)
     if (visit.status || !look(&visit))
         goto end;
     warn_of_foreign(&visit);
-    if (!ask(&visit))
+    if (!options->yes && !ask(&visit))
         goto end;
     visit.began = clock_now();
     if (deal_with_all(&visit) && visit.by_force)
@@ -210,7 +261,7 @@ end:
     admin_end(&visit.admin);
     view_release(&visit.view);
     for (size_t i = 0; i < visit.len; i++)
-        break_holder_end(&visit.holders[i]);
+        free(visit.holders[i].parent);
     free(visit.holders);
     if (visit.terminal >= 0)
         close(visit.terminal);
