@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "list/describe.h"
-#include "list/list_name.h"
 #include "list/list_parts.h"
 #include "list/screen.h"
 #include "process/signals.h"

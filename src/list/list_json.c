@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "list/describe.h"
-#include "list/list_name.h"
 #include "list/list_parts.h"
 
 /* Grows when a key changes its meaning or goes. */

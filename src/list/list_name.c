@@ -1,4 +1,4 @@
-#include "list/list_name.h"
+#include "list/list_parts.h"
 
 #include <string.h>
 

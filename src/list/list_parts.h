@@ -1,6 +1,6 @@
 /*
- * The inside of --list, shared by the files that print: list_table.c for people, list_json.c for
- * programs, list_watch.c for either.
+ * The inside of --list, shared by list.c and the files that print: list_table.c for people,
+ * list_json.c for programs, list_watch.c for either.
  */
 #ifndef ZKFLOCK_LIST_PARTS_H
 #define ZKFLOCK_LIST_PARTS_H
@@ -16,6 +16,30 @@ struct list {
     const struct options *options;
     char *one; /* the path, if one LOCK was asked for by name; NULL: several, or all */
 };
+
+/* ---- list_name.c: the names under which a user knows locks ---- */
+
+/*
+ * Returns what a user would type for the lock at this path: its name in a config file, its name
+ * below the root, or the path.  To be freed; not clean, see text.h.
+ */
+char *list_name(const struct options *options, const char *path);
+
+/* Returns the sorted names in config files, *count of them.  The array is to be freed, the names
+ * are not. */
+const char **list_name_configured(const struct options *options, size_t *count);
+
+/* Returns the path below which locks with bare names are. */
+const char *list_name_root(const struct options *options);
+
+/*
+ * Returns the path for a word after --list, to be freed: a LOCK, or a place above locks, which may
+ * be "/".  NULL after a message.
+ */
+char *list_name_path(const struct options *options, const char *word);
+
+/* Returns true if a config file gives this LOCK other servers than those in use. */
+bool list_name_is_elsewhere(const struct options *options, const char *name);
 
 /* ---- list_table.c ---- */
 

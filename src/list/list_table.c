@@ -7,7 +7,6 @@
 #include "base/xalloc.h"
 #include "ensemble/fault.h"
 #include "list/describe.h"
-#include "list/list_name.h"
 #include "list/list_parts.h"
 
 static const struct table_column lock_columns[] = {
