@@ -7,7 +7,7 @@
 #include "ensemble/znode.h"
 #include "lock/lockname.h"
 
-static int compare(const void *a, const void *b)
+int list_name_compare(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -22,7 +22,7 @@ const char **list_name_configured(const struct options *options, size_t *count)
     for (size_t i = 0; i < settings->len; i++)
         if (settings->list[i].lock)
             names[len++] = settings->list[i].lock;
-    qsort(names, len, sizeof(names[0]), compare);
+    qsort(names, len, sizeof(names[0]), list_name_compare);
     for (size_t i = 0; i < len; i++)
         if (kept == 0 || strcmp(names[kept - 1], names[i]) != 0)
             names[kept++] = names[i];
@@ -78,9 +78,4 @@ char *list_name(const struct options *options, const char *path)
         strlen(path) <= ZNODE_PATH_MAX && means(options, path + len + 1, path))
         return xstrdup(path + len + 1);
     return xstrdup(path);
-}
-
-char *list_name_path(const struct options *options, const char *word)
-{
-    return strcmp(word, "/") == 0 ? xstrdup(word) : together_path(&options->settings, word);
 }

@@ -14,7 +14,9 @@
 /* What to print. */
 struct list {
     const struct options *options;
-    char *one; /* the path, if one LOCK was asked for by name; NULL: several, or all */
+    char **paths; /* of the locks that are asked for by name, or that config files name */
+    size_t paths_len;
+    const char *one; /* the path, if one LOCK was asked for by name; NULL: several, or all */
 };
 
 /* ---- list_name.c: the names under which a user knows locks ---- */
@@ -25,18 +27,14 @@ struct list {
  */
 char *list_name(const struct options *options, const char *path);
 
-/* Returns the sorted names in config files, *count of them.  The array is to be freed, the names
- * are not. */
+/* Returns the sorted names in config files, *count of them; only the array is to be freed. */
 const char **list_name_configured(const struct options *options, size_t *count);
+
+/* Compares two names in an array, for qsort(3). */
+int list_name_compare(const void *a, const void *b);
 
 /* Returns the path below which locks with bare names are. */
 const char *list_name_root(const struct options *options);
-
-/*
- * Returns the path for a word after --list, to be freed: a LOCK, or a place above locks, which may
- * be "/".  NULL after a message.
- */
-char *list_name_path(const struct options *options, const char *word);
 
 /* Returns true if a config file gives this LOCK other servers than those in use. */
 bool list_name_is_elsewhere(const struct options *options, const char *name);
