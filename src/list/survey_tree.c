@@ -43,10 +43,8 @@ struct znode *tree_new(struct survey *survey, struct znode *parent, const char *
     return znode;
 }
 
-void tree_free_dropped(struct survey *survey, struct znode *znode)
+void tree_free(struct survey *survey, struct znode *znode)
 {
-    if (!znode->dropped || znode->pending)
-        return;
     survey->slots[znode->slot] = NULL;
     survey->len--;
     if (znode->slot < survey->slot_hint)
@@ -63,7 +61,8 @@ void tree_drop(struct survey *survey, struct znode *znode)
         tree_drop(survey, znode->children[i]);
     znode->len = 0;
     znode->dropped = true;
-    tree_free_dropped(survey, znode);
+    if (!znode->pending)
+        tree_free(survey, znode);
 }
 
 /* The two znodes of a semaphore are part of the lock. */

@@ -117,17 +117,16 @@ static bool is_unfinished_part(const struct znode *znode)
     return has_contenders(znode);
 }
 
-const struct znode *survey_semaphore_around(const struct survey *survey, size_t root)
+const struct znode *survey_semaphore_around(const struct survey *survey, const struct znode *root)
 {
-    const char *path = survey->roots[root]->path;
-    size_t len = (size_t)(survey->roots[root]->name - 1 - path);
+    size_t len = (size_t)(root->name - 1 - root->path);
 
-    if (survey->roles[root] != ROLE_ASKED || !recipe_is_semaphore_part(path + len + 1))
+    if (root->role != ROLE_ASKED || !recipe_is_semaphore_part(root->name))
         return NULL;
     for (size_t i = 0; i < survey->roots_len; i++) {
         const struct znode *above = survey->roots[i];
 
-        if (survey->roles[i] == ROLE_BESIDE && strncmp(above->path, path, len) == 0 &&
+        if (above->role == ROLE_BESIDE && strncmp(above->path, root->path, len) == 0 &&
             !above->path[len] && leases_of(above, has_kazoo_permits(above)))
             return above;
     }
@@ -266,14 +265,15 @@ struct view *survey_views(const struct survey *survey, size_t *count)
     struct gathering gathering = {.survey = survey};
 
     for (size_t i = 0; i < survey->roots_len; i++) {
+        const struct znode *root = survey->roots[i];
         size_t before = gathering.len;
 
-        if (survey->roles[i] == ROLE_BESIDE)
+        if (root->role == ROLE_BESIDE)
             continue;
-        if (!survey_semaphore_around(survey, i))
-            gather(&gathering, survey->roots[i], is_unfinished_part(survey->roots[i]));
-        if (survey->roles[i] == ROLE_ASKED && gathering.len == before)
-            add_bare(&gathering, survey->roots[i], NULL);
+        if (!survey_semaphore_around(survey, root))
+            gather(&gathering, root, is_unfinished_part(root));
+        if (root->role == ROLE_ASKED && gathering.len == before)
+            add_bare(&gathering, root, NULL);
     }
     if (gathering.len)
         qsort(gathering.views, gathering.len, sizeof(gathering.views[0]), compare);
