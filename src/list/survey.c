@@ -20,16 +20,12 @@ static void ask(struct survey *survey, struct znode *znode, enum ask what)
     znode->again[what] = false;
     znode->pending++;
     survey->pending++;
-    switch (what) {
-    case ASK_LIST:
+    if (what == ASK_LIST)
         session_get_children(survey->session, tag, znode->path, survey->watch);
-        break;
-    case ASK_GET:
+    else if (what == ASK_GET)
         session_get(survey->session, tag, znode->path, survey->watch);
-        break;
-    default:
+    else
         session_await(survey->session, tag, znode->path);
-    }
 }
 
 /* Asks in this order, so that the lock's data is not older than the list. */
@@ -71,14 +67,13 @@ static bool take_list(struct survey *survey, struct znode *znode, const struct s
     bool changed = znode->list_rc != event->rc;
 
     znode->list_rc = event->rc;
-    if (event->rc == ZOK)
-        znode->stat = event->stat;
-    if (event->rc == ZOK)
-        return tree_set_children(survey, znode, event->children, event->children_len, ask_all) ||
-               changed;
     if (event->rc == ZNONODE)
         is_gone(survey, znode);
-    return changed;
+    if (event->rc != ZOK)
+        return changed;
+    znode->stat = event->stat;
+    return tree_set_children(survey, znode, event->children, event->children_len, ask_all) ||
+           changed;
 }
 
 static bool take_data(struct survey *survey, struct znode *znode, const struct session_event *event)
@@ -179,21 +174,14 @@ static void go_on(struct survey *survey)
 
 bool survey_handle(struct survey *survey, const struct session_event *event)
 {
-    switch (event->type) {
-    case SESSION_CONNECTED:
-        go_on(survey);
-        break;
-    case SESSION_DISCONNECTED:
-        break;
-    case SESSION_EXPIRED:
-        start_over(survey);
-        break;
-    case SESSION_WATCH:
-        take_watch(survey, event);
-        break;
-    case SESSION_REPLY:
+    if (event->type == SESSION_REPLY)
         return take_reply(survey, event);
-    }
+    if (event->type == SESSION_CONNECTED)
+        go_on(survey);
+    else if (event->type == SESSION_EXPIRED)
+        start_over(survey);
+    else if (event->type == SESSION_WATCH)
+        take_watch(survey, event);
     return false;
 }
 
@@ -222,7 +210,7 @@ struct survey *survey_new(struct session *session, enum session_watch watch)
 static void add_root(struct survey *survey, const char *path, enum survey_depth depth,
                      enum survey_role role)
 {
-    struct znode *root = tree_new(survey, NULL, path, depth);
+    struct znode *root = tree_new(survey, NULL, xstrdup(path), depth);
 
     root->role = role;
     survey->roots = xreallocarray(survey->roots, survey->roots_len + 1, sizeof(void *));

@@ -57,10 +57,6 @@ struct survey {
     size_t pending;   /* of all znodes */
 };
 
-/* In survey_views.c.  Returns the semaphore of which a root, asked for by name, is a part; or NULL.
- */
-const struct znode *survey_semaphore_around(const struct survey *survey, const struct znode *root);
-
 /* Returns true if only its data is read, no children. */
 static inline bool survey_is_leaf(const struct znode *znode)
 {
@@ -69,8 +65,8 @@ static inline bool survey_is_leaf(const struct znode *znode)
 
 /* ---- survey_tree.c ---- */
 
-/* Returns a znode that was not read yet: below parent, or a root if that is NULL. */
-struct znode *tree_new(struct survey *survey, struct znode *parent, const char *path,
+/* Returns a znode that was not read yet: below parent, or a root if that is NULL.  Takes path. */
+struct znode *tree_new(struct survey *survey, struct znode *parent, char *path,
                        enum survey_depth depth);
 
 /* Takes it and all znodes below it out of the tree. */
@@ -91,5 +87,10 @@ struct znode *tree_child(const struct znode *znode, const char *name);
 
 /* Returns the znode at path, at or below this root, or NULL. */
 struct znode *tree_find(struct znode *root, const char *path);
+
+/* ---- survey_views.c ---- */
+
+/* Returns the semaphore of which this root, if it was asked for by name, is a part; else NULL. */
+const struct znode *survey_semaphore_around(const struct survey *survey, const struct znode *root);
 
 #endif

@@ -24,14 +24,14 @@ static size_t find_slot(struct survey *survey)
     return slot;
 }
 
-struct znode *tree_new(struct survey *survey, struct znode *parent, const char *path,
+struct znode *tree_new(struct survey *survey, struct znode *parent, char *path,
                        enum survey_depth depth)
 {
     struct znode *znode = xcalloc(1, sizeof(*znode));
     int32_t sequence;
 
-    znode->path = xstrdup(path);
-    znode->name = strrchr(znode->path, '/') + 1;
+    znode->path = path;
+    znode->name = strrchr(path, '/') + 1;
     znode->parent = parent;
     znode->depth = depth;
     znode->contender = parent && recipe_sequence(znode->name, &sequence);
@@ -84,15 +84,6 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static struct znode *new_child(struct survey *survey, struct znode *znode, const char *name)
-{
-    char *path = xasprintf("%s/%s", znode->path[1] ? znode->path : "", name);
-    struct znode *child = tree_new(survey, znode, path, znode->depth);
-
-    free(path);
-    return child;
-}
-
 /* Returns true if it was gone when it was read last: since it is listed, it was made again. */
 static bool is_gone(const struct znode *znode)
 {
@@ -135,7 +126,8 @@ bool tree_set_children(struct survey *survey, struct znode *znode, char *const *
             if (is_gone(child))
                 unknown(survey, child);
         } else if (has_room(survey, znode)) {
-            struct znode *child = new_child(survey, znode, wanted[i]);
+            char *path = xasprintf("%s/%s", znode->path[1] ? znode->path : "", wanted[i]);
+            struct znode *child = tree_new(survey, znode, path, znode->depth);
 
             children[children_len++] = child;
             unknown(survey, child);

@@ -5,12 +5,11 @@
 #include "list/survey_state.h"
 #include "lock/note.h"
 
-/* Views, as far as they were made. */
+/* Views, as far as they were made: one for each znode at the most. */
 struct gathering {
     const struct survey *survey;
     struct view *views;
     size_t len;
-    size_t size;
 };
 
 /* The children of a kazoo Semaphore have no sequence numbers. */
@@ -133,16 +132,6 @@ const struct znode *survey_semaphore_around(const struct survey *survey, const s
     return NULL;
 }
 
-static struct view *new_view(struct gathering *gathering)
-{
-    if (gathering->len == gathering->size) {
-        gathering->size = 2 * gathering->size + 16;
-        gathering->views =
-            xreallocarray(gathering->views, gathering->size, sizeof(gathering->views[0]));
-    }
-    return &gathering->views[gathering->len++];
-}
-
 /* Returns the note of --once-per for the lock there, or NULL: its sibling, or a root of its own. */
 static const struct znode *note_of(const struct survey *survey, const struct znode *znode)
 {
@@ -180,11 +169,12 @@ static int fault_of(const struct znode *znode)
 static void add_bare(struct gathering *gathering, const struct znode *znode,
                      const struct znode *unread)
 {
-    *new_view(gathering) = (struct view){.path = xstrdup(znode->path),
-                                         .exists = znode->list_rc != ZNONODE,
-                                         .success_ms = success_of(gathering->survey, znode),
-                                         .unread = unread ? xstrdup(unread->path) : NULL,
-                                         .unread_rc = unread ? fault_of(unread) : ZOK};
+    gathering->views[gathering->len++] =
+        (struct view){.path = xstrdup(znode->path),
+                      .exists = znode->list_rc != ZNONODE,
+                      .success_ms = success_of(gathering->survey, znode),
+                      .unread = unread ? xstrdup(unread->path) : NULL,
+                      .unread_rc = unread ? fault_of(unread) : ZOK};
 }
 
 /* Returns false if nothing more can be known of it. */
@@ -192,31 +182,26 @@ static bool add_lock(struct gathering *gathering, const struct znode *znode,
                      const struct znode *leases)
 {
     const struct znode *queue = leases ? tree_child(znode, RECIPE_SEMAPHORE_LOCKS) : NULL;
+    const struct znode *parts[] = {znode, leases, queue};
     struct view_source source;
     struct view_source queue_source = {0};
-    const struct znode *unread = NULL;
-    struct view *view;
+    struct view *view = &gathering->views[gathering->len];
 
-    if (fault_of(znode))
-        unread = znode;
-    else if (leases && fault_of(leases))
-        unread = leases;
-    else if (queue && fault_of(queue))
-        unread = queue;
-    if (unread) {
-        add_bare(gathering, znode, unread);
-        return false;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (parts[i] && fault_of(parts[i])) {
+            add_bare(gathering, znode, parts[i]);
+            return false;
+        }
     }
     source_of(leases ? leases : znode, &source);
     if (queue)
         source_of(queue, &queue_source);
-    view = new_view(gathering);
     view_make(view, znode->path, &source, leases ? &queue_source : NULL);
     view->success_ms = success_of(gathering->survey, znode);
-    if (!view->is_lock) {
+    if (view->is_lock)
+        gathering->len++;
+    else
         view_release(view);
-        gathering->len--;
-    }
     return true;
 }
 
@@ -262,7 +247,7 @@ static size_t drop_doubles(struct view *views, size_t len)
 
 struct view *survey_views(const struct survey *survey, size_t *count)
 {
-    struct gathering gathering = {.survey = survey};
+    struct gathering gathering = {survey, xcalloc(survey->len + 1, sizeof(struct view)), 0};
 
     for (size_t i = 0; i < survey->roots_len; i++) {
         const struct znode *root = survey->roots[i];
@@ -275,8 +260,7 @@ struct view *survey_views(const struct survey *survey, size_t *count)
         if (root->role == ROLE_ASKED && gathering.len == before)
             add_bare(&gathering, root, NULL);
     }
-    if (gathering.len)
-        qsort(gathering.views, gathering.len, sizeof(gathering.views[0]), compare);
+    qsort(gathering.views, gathering.len, sizeof(gathering.views[0]), compare);
     *count = drop_doubles(gathering.views, gathering.len);
     return gathering.views;
 }
