@@ -146,21 +146,13 @@ void break_holder_read(struct visit *visit, bool all)
 
 bool break_holder_handle(struct visit *visit, const struct session_event *event)
 {
-    switch (event->type) {
-    case SESSION_CONNECTED:
-        break_holder_read(visit, false);
-        break;
-    case SESSION_DISCONNECTED:
-        break;
-    case SESSION_EXPIRED:
-        session_reopen(visit->admin.session);
-        break_holder_read(visit, true);
-        break;
-    case SESSION_WATCH:
-        take_watch(visit, event);
-        break;
-    case SESSION_REPLY:
+    if (event->type == SESSION_REPLY)
         return take_reply(visit, event);
-    }
+    if (event->type == SESSION_WATCH)
+        take_watch(visit, event);
+    if (event->type == SESSION_EXPIRED)
+        session_reopen(visit->admin.session);
+    if (event->type == SESSION_EXPIRED || event->type == SESSION_CONNECTED)
+        break_holder_read(visit, event->type == SESSION_EXPIRED);
     return true;
 }

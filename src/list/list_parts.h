@@ -45,6 +45,9 @@ bool list_name_is_elsewhere(const struct options *options, const char *name);
 void list_print(const struct list *list, const struct view *views, size_t count,
                 const struct table_output *out);
 
+/* Prints a line, cut to what there is room for. */
+void list_print_line(const struct table_output *out, const char *clean, enum text_style style);
+
 /* ---- list_json.c ---- */
 
 /* Each returns the exit status.  All locks, as one object. */

@@ -167,9 +167,9 @@ static char *state_sentence(const struct view *view)
     return text;
 }
 
-static void print_line(const struct table_output *out, const char *clean, enum text_style style)
+void list_print_line(const struct table_output *out, const char *clean, enum text_style style)
 {
-    char *cut = out->width ? text_cut(clean, out->width) : xstrdup(clean);
+    char *cut = text_cut(clean, out->width ? out->width : SIZE_MAX);
 
     text_put(out->to, cut, style, out->colours);
     putc('\n', out->to);
@@ -194,8 +194,8 @@ static void print_head(const struct list *list, const struct view *view,
                  xasprintf("%s, lease %s", state, clock_format(view->lease_ms * CLOCK_MS, span)));
     if (view->success_ms)
         xreplace(&state, xasprintf("%s, %s", state, success));
-    print_line(out, name, TEXT_BOLD);
-    print_line(out, state, state_style(view));
+    list_print_line(out, name, TEXT_BOLD);
+    list_print_line(out, state, state_style(view));
     free(name);
     free(path);
     free(state);

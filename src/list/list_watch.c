@@ -77,7 +77,6 @@ static void print_status(const struct watch *watch, const struct table_output *o
     char span[CLOCK_FORMAT_SIZE];
     const char *servers = servers_text(watch->admin->options->servers);
     char *status;
-    char *cut;
 
     text_clock(text_now(), now);
     if (watch->contact) {
@@ -91,11 +90,9 @@ static void print_status(const struct watch *watch, const struct table_output *o
         status = xasprintf("%s  no contact with %s for %s; as it was then:", now, servers,
                            clock_short(silence / CLOCK_MS, span));
     }
-    cut = text_cut(status, out->width);
-    text_put(out->to, cut, watch->contact ? TEXT_DIM : TEXT_BAD, out->colours);
-    fputs("\n\n", out->to);
+    list_print_line(out, status, watch->contact ? TEXT_DIM : TEXT_BAD);
+    putc('\n', out->to);
     free(status);
-    free(cut);
 }
 
 static void draw(struct watch *watch)

@@ -41,23 +41,15 @@ bool screen_colours(void)
     return screen_is_live() && !(no_color && *no_color);
 }
 
-static void put(const char *text, size_t len)
+static void put(const char *text)
 {
-    while (len) {
-        ssize_t done = write(STDOUT_FILENO, text, len);
+    while (*text) {
+        ssize_t done = write(STDOUT_FILENO, text, strlen(text));
 
         if (done < 0 && errno != EINTR)
             return; /* the terminal is gone; SIGHUP will say so */
-        if (done > 0) {
-            text += done;
-            len -= (size_t)done;
-        }
+        text += done > 0 ? done : 0;
     }
-}
-
-static void put_text(const char *text)
-{
-    put(text, strlen(text));
 }
 
 void screen_enter(struct screen *screen)
@@ -75,7 +67,7 @@ void screen_enter(struct screen *screen)
         raw.c_cc[VTIME] = 0;
         tcsetattr(STDIN_FILENO, TCSANOW, &raw);
     }
-    put_text("\033[?1049h\033[?25l");
+    put("\033[?1049h\033[?25l");
     screen->entered = true;
 }
 
@@ -84,7 +76,7 @@ void screen_leave(struct screen *screen)
     if (!screen->entered)
         return;
     tcflow(STDOUT_FILENO, TCOON); /* else a stopped terminal would hold us up */
-    put_text("\033[?25h\033[?1049l");
+    put("\033[?25h\033[?1049l");
     if (screen->has_keys)
         tcsetattr(STDIN_FILENO, TCSANOW, &screen->found);
     screen->entered = false;
@@ -124,6 +116,6 @@ void screen_draw(const char *text)
     else if (lines < rows)
         fputs("\r\n\033[J", to);
     if (fclose(to) == 0)
-        put(frame, len);
+        put(frame);
     free(frame);
 }
