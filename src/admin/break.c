@@ -1,7 +1,6 @@
 #include "admin/break.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -99,32 +98,25 @@ static bool read_yes(const struct visit *visit)
     return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
 }
 
-static void print_holder(FILE *out, const struct visit *visit, const struct holder *holder)
-{
-    time_t since = (time_t)(holder->shown->since_ms / 1000);
-    struct tm tm;
-    char when[32] = "";
-
-    if (since && localtime_r(&since, &tm))
-        strftime(when, sizeof(when), " since %F %T", &tm);
-    fprintf(out, "%s is held%s by %s\n", visit->options->lock, when, holder->who);
-}
-
 static char *question_text(const struct visit *visit)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    char *text = xstrdup("");
 
-    if (!out)
-        return xstrdup("");
-    for (size_t i = 0; i < visit->len; i++)
-        print_holder(out, visit, &visit->holders[i]);
-    fprintf(out, "%s [y/N] ",
-            visit->by_force   ? "Take it away?"
-            : visit->len == 1 ? "Ask the holder to give it up?"
-                              : "Ask them to give it up?");
-    fclose(out);
+    for (size_t i = 0; i < visit->len; i++) {
+        const struct holder *holder = &visit->holders[i];
+        time_t since = (time_t)(holder->shown->since_ms / 1000);
+        struct tm tm;
+        char when[32] = "";
+
+        if (since && localtime_r(&since, &tm))
+            strftime(when, sizeof(when), " since %F %T", &tm);
+        xreplace(&text, xasprintf("%s%s is held%s by %s\n", text, visit->options->lock, when,
+                                  holder->who));
+    }
+    xreplace(&text, xasprintf("%s%s [y/N] ", text,
+                              visit->by_force   ? "Take it away?"
+                              : visit->len == 1 ? "Ask the holder to give it up?"
+                                                : "Ask them to give it up?"));
     return text;
 }
 

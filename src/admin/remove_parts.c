@@ -17,14 +17,10 @@ bool remove_stop(struct removal *removal, int status)
     return false;
 }
 
-static int list_tag(int part)
+/* The tag of the request for its children; for its data it comes PARTS later. */
+static int tag_of(int part)
 {
     return lock_first_tag(1) + part;
-}
-
-static int data_tag(int part)
-{
-    return list_tag(PARTS + part);
 }
 
 static void add_stranger(struct removal *removal, int part, const char *child)
@@ -93,7 +89,7 @@ static void find_kind(struct removal *removal)
 
 static void take_reply(struct removal *removal, const struct session_event *event)
 {
-    int part = event->tag - list_tag(0);
+    int part = event->tag - tag_of(0);
 
     if (part < 0 || part >= PART_TAGS)
         return;
@@ -135,10 +131,10 @@ static void ask_for_all(struct removal *removal)
     removal->contenders = 0;
     for (int part = 0; part < PART_ABOVE; part++) {
         removal->parts[part].strangers = 0;
-        session_get_children(session, list_tag(part), removal->parts[part].path, SESSION_NO_WATCH);
+        session_get_children(session, tag_of(part), removal->parts[part].path, SESSION_NO_WATCH);
     }
     for (int part = 0; part < PARTS; part++)
-        session_get(session, data_tag(part), removal->parts[part].path, SESSION_NO_WATCH);
+        session_get(session, tag_of(PARTS + part), removal->parts[part].path, SESSION_NO_WATCH);
 }
 
 /* Reads all parts anew. */

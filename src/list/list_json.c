@@ -17,13 +17,11 @@ static json_t *time_or_null(int64_t ms)
     char text[TEXT_TIME_SIZE];
     time_t when = (time_t)(ms / 1000);
     struct tm utc;
-    size_t len;
 
     if (ms <= 0 || !gmtime_r(&when, &utc))
         return json_null();
-    len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
-    snprintf(text + len, sizeof(text) - len, ".%03dZ", (int)(ms % 1000));
-    return json_string(text);
+    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+    return json_sprintf("%s.%03dZ", text, (int)(ms % 1000));
 }
 
 /* Cleans a name that is not UTF-8, which JSON cannot hold. */
@@ -52,12 +50,7 @@ static json_t *number_or_null(int64_t number)
 
 static json_t *session_or_null(int64_t session)
 {
-    char text[32];
-
-    if (!session)
-        return json_null();
-    snprintf(text, sizeof(text), "0x%" PRIx64, session);
-    return json_string(text);
+    return session ? json_sprintf("0x%" PRIx64, session) : json_null();
 }
 
 static void set(json_t *object, const char *key, json_t *value)

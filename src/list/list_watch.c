@@ -148,12 +148,6 @@ static int64_t tell_at(const struct watch *watch)
     return at;
 }
 
-/* Returns when to draw the next picture: the times in it grow by the second. */
-static int64_t next_picture(const struct watch *watch)
-{
-    return watch->live ? clock_add(watch->drawn_at, CLOCK_S) : CLOCK_NEVER;
-}
-
 static void take_event(struct watch *watch, const struct session_event *event)
 {
     if (survey_handle(watch->survey, event) && !watch->stale) {
@@ -200,9 +194,10 @@ static int follow(struct watch *watch)
     int status = tell(watch);
 
     while (status == 0) {
-        int64_t due = tell_at(watch);
+        /* The times in a picture grow by the second. */
+        int64_t next_picture = watch->live ? clock_add(watch->drawn_at, CLOCK_S) : CLOCK_NEVER;
 
-        switch (admin_next(watch->admin, clock_earlier(due, next_picture(watch)), &event)) {
+        switch (admin_next(watch->admin, clock_earlier(tell_at(watch), next_picture), &event)) {
         case ADMIN_EVENT:
             take_event(watch, &event);
             break;

@@ -108,21 +108,21 @@ bool tree_set_children(struct survey *survey, struct znode *znode, char *const *
     size_t wanted_len = 0;
     size_t children_len = 0;
     size_t old = 0;
-    bool changed = false;
+    size_t kept = 0;
+    bool changed;
 
     for (size_t i = 0; i < len; i++)
         if (is_of_interest(znode, names[i]))
             wanted[wanted_len++] = names[i];
     qsort(wanted, wanted_len, sizeof(wanted[0]), compare_names);
     for (size_t i = 0; i < wanted_len; i++) {
-        for (; old < znode->len && strcmp(znode->children[old]->name, wanted[i]) < 0; old++) {
-            tree_drop(survey, znode->children[old]);
-            changed = true;
-        }
+        while (old < znode->len && strcmp(znode->children[old]->name, wanted[i]) < 0)
+            tree_drop(survey, znode->children[old++]);
         if (old < znode->len && strcmp(znode->children[old]->name, wanted[i]) == 0) {
             struct znode *child = znode->children[old++];
 
             children[children_len++] = child;
+            kept++;
             if (is_gone(child))
                 unknown(survey, child);
         } else if (has_room(survey, znode)) {
@@ -131,13 +131,11 @@ bool tree_set_children(struct survey *survey, struct znode *znode, char *const *
 
             children[children_len++] = child;
             unknown(survey, child);
-            changed = true;
         }
     }
-    for (; old < znode->len; old++) {
-        tree_drop(survey, znode->children[old]);
-        changed = true;
-    }
+    while (old < znode->len)
+        tree_drop(survey, znode->children[old++]);
+    changed = kept < znode->len || kept < children_len;
     free(wanted);
     free(znode->children);
     znode->children = children;
