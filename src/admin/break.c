@@ -212,14 +212,11 @@ static bool deal_with_all(struct visit *visit)
 static void tell_of_the_lease(const struct visit *visit)
 {
     char span[CLOCK_FORMAT_SIZE];
-    uint32_t vanished = visit->view.vanished;
-    bool hit = false;
+    uint32_t hit = 0;
 
-    for (size_t i = 0; i < visit->len; i++) {
-        hit |= visit->holders[i].hit;
-        vanished += visit->holders[i].hit;
-    }
-    if (hit && vanished >= (uint32_t)visit->view.permits && visit->view.lease_ms)
+    for (size_t i = 0; i < visit->len; i++)
+        hit += visit->holders[i].hit;
+    if (hit && visit->view.vanished + hit >= (uint32_t)visit->view.permits && visit->view.lease_ms)
         log_notice("the next holder starts within %s; by then that command is killed, unless its "
                    "--on-lost lets it go on",
                    clock_format(visit->view.lease_ms * CLOCK_MS, span));

@@ -52,8 +52,10 @@ bool list_name_is_elsewhere(const struct options *options, const char *name)
     return !together_same_ensemble(&options->settings, name, options->name);
 }
 
-static char *configured_name(const struct options *options, const char *path)
+char *list_name(const struct options *options, const char *path)
 {
+    const char *root = list_name_root(options);
+    size_t len = root[1] ? strlen(root) : 0;
     size_t count;
     const char **names = list_name_configured(options, &count);
     char *name = NULL;
@@ -62,15 +64,6 @@ static char *configured_name(const struct options *options, const char *path)
         if (means(options, names[i], path) && !list_name_is_elsewhere(options, names[i]))
             name = xstrdup(names[i]);
     free(names);
-    return name;
-}
-
-char *list_name(const struct options *options, const char *path)
-{
-    const char *root = list_name_root(options);
-    size_t len = root[1] ? strlen(root) : 0;
-    char *name = configured_name(options, path);
-
     if (name)
         return name;
     /* A name below the root may mean another lock in a config file. */

@@ -25,8 +25,7 @@ struct watch {
     struct screen screen;
     bool live; /* draws pictures on a terminal; else prints lines */
     bool contact;
-    bool stale;          /* views may have changed since they were told */
-    int64_t stale_since; /* see clock.h */
+    int64_t stale_since; /* views may have changed since they were told; else CLOCK_NEVER */
     int64_t drawn_at;
     struct view *views; /* as told last; NULL: none were */
     size_t count;
@@ -36,13 +35,12 @@ struct watch {
 
 static int print_line(const struct list *list, const struct change *change)
 {
-    char when[TEXT_TIME_SIZE];
+    char when[TEXT_TIME_SIZE] = "";
     time_t now = time(NULL);
     struct tm local;
     char *name = list_name(list->options, change->view->path);
     char *clean = text_clean(name);
 
-    when[0] = '\0';
     if (localtime_r(&now, &local))
         strftime(when, sizeof(when), "%FT%T%z", &local);
     printf("%s %s %s", when, clean, list_change_word(change->kind));
@@ -128,7 +126,7 @@ static int tell(struct watch *watch)
     survey_views_free(watch->views, watch->count);
     watch->views = views;
     watch->count = count;
-    watch->stale = false;
+    watch->stale_since = CLOCK_NEVER;
     if (watch->live)
         draw(watch);
     return status;
@@ -139,8 +137,6 @@ static int64_t tell_at(const struct watch *watch)
 {
     int64_t at = watch->stale_since;
 
-    if (!watch->stale)
-        return CLOCK_NEVER;
     if (!survey_complete(watch->survey))
         at = clock_add(at, PATIENCE);
     if (watch->live && at < watch->drawn_at + FRAME)
@@ -150,10 +146,8 @@ static int64_t tell_at(const struct watch *watch)
 
 static void take_event(struct watch *watch, const struct session_event *event)
 {
-    if (survey_handle(watch->survey, event) && !watch->stale) {
-        watch->stale = true;
+    if (survey_handle(watch->survey, event) && watch->stale_since == CLOCK_NEVER)
         watch->stale_since = clock_now();
-    }
     if (event->type == SESSION_DISCONNECTED && watch->contact && !watch->live)
         log_notice("lost contact with %s; retrying", servers_text(watch->admin->options->servers));
     if (event->type == SESSION_CONNECTED && !watch->contact && !watch->live)

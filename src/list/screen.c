@@ -82,28 +82,22 @@ void screen_leave(struct screen *screen)
     screen->entered = false;
 }
 
-static size_t count_lines(const char *text)
-{
-    size_t lines = 0;
-
-    for (; *text; text++)
-        lines += *text == '\n';
-    return lines;
-}
-
 /* Erases each line before it writes it: after a full line the cursor is on its last character. */
 void screen_draw(const char *text)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     size_t rows = window().ws_row;
-    size_t lines = count_lines(text);
-    size_t shown = lines > rows ? rows - 1 : lines;
+    size_t lines = 0;
+    size_t shown;
     char *frame = NULL;
     size_t len = 0;
     FILE *to;
 
     if (poll(&out, 1, 0) != 1 || !(to = open_memstream(&frame, &len)))
         return;
+    for (const char *c = text; *c; c++)
+        lines += *c == '\n';
+    shown = lines > rows ? rows - 1 : lines;
     fputs("\033[H", to);
     for (size_t row = 0; row < shown; row++) {
         size_t line = strcspn(text, "\n");

@@ -132,11 +132,12 @@ const struct znode *survey_semaphore_around(const struct survey *survey, const s
     return NULL;
 }
 
-/* Returns the note of --once-per for the lock there, or NULL: its sibling, or a root of its own. */
-static const struct znode *note_of(const struct survey *survey, const struct znode *znode)
+/* Reads the note of --once-per for the lock there: its sibling, or a root of its own. */
+static int64_t success_of(const struct survey *survey, const struct znode *znode)
 {
     char *path = note_path(znode->path);
     const struct znode *note = NULL;
+    int64_t began = NOTE_NEVER;
 
     if (znode->parent)
         note = tree_child(znode->parent, strrchr(path, '/') + 1);
@@ -144,14 +145,6 @@ static const struct znode *note_of(const struct survey *survey, const struct zno
         if (strcmp(survey->roots[i]->path, path) == 0)
             note = survey->roots[i];
     free(path);
-    return note;
-}
-
-static int64_t success_of(const struct survey *survey, const struct znode *znode)
-{
-    const struct znode *note = note_of(survey, znode);
-    int64_t began = NOTE_NEVER;
-
     if (note && note->get_rc == ZOK)
         note_decode(note->data, note->data_len, &began);
     return began;

@@ -13,15 +13,6 @@ struct table {
     const struct table_output *out;
 };
 
-static size_t line_width(const struct table *table)
-{
-    size_t sum = GAP * (table->columns_len - 1);
-
-    for (size_t i = 0; i < table->columns_len; i++)
-        sum += table->widths[i];
-    return sum;
-}
-
 /*
  * Returns the widest of the columns that can be cut: to their comfort with order 0, to their least
  * with another; NULL if there is none.
@@ -43,10 +34,14 @@ static size_t *widest(const struct table *table, int order)
 
 static void fit(const struct table *table)
 {
+    size_t line = GAP * (table->columns_len - 1);
+
+    for (size_t i = 0; i < table->columns_len; i++)
+        line += table->widths[i];
     for (int order = 0; order <= 2; order++) {
         size_t *column;
 
-        while (line_width(table) > table->out->width && (column = widest(table, order)))
+        for (; line > table->out->width && (column = widest(table, order)); line--)
             --*column;
     }
 }
