@@ -23,7 +23,6 @@
 #include "list/describe.h"
 #include "list/survey.h"
 #include "lock/contender.h"
-#include "lock/lock.h"
 #include "lock/note.h"
 
 /* Tries for so long to give the place back. */

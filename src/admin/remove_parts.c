@@ -209,8 +209,7 @@ static bool is_settled(const struct removal *removal, int index)
     /* Contenders that take permits are not counted there; a lock of that name has a record. */
     if (index == PART_LOCKS || recipe_departed(census) == 0)
         return true;
-    /* Locks that are refused count themselves out in the semaphore's own znode, without a record.
-     */
+    /* Locks that are refused count themselves out in the semaphore's own znode without a record. */
     return index == PART_LOCK && recipe_vanished(census, 0) == 0;
 }
 
@@ -230,24 +229,19 @@ static int64_t lease_of(const struct removal *removal, const struct part *part)
     return lease < LEASE_DEFAULT ? LEASE_DEFAULT : lease;
 }
 
-static size_t count_users(const struct removal *removal)
-{
-    const struct part *leases = &removal->parts[PART_LEASES];
-
-    return removal->contenders + (leases->rc == ZOK ? (size_t)leases->stat.numChildren : 0);
-}
-
 static bool refuse_users(struct removal *removal)
 {
+    const struct part *leases = &removal->parts[PART_LEASES];
+    size_t users = removal->contenders + (leases->rc == ZOK ? (size_t)leases->stat.numChildren : 0);
     int64_t deadline = clock_now() + OUTLOOK_PATIENCE;
 
-    if (count_users(removal) == 0)
+    if (users == 0)
         return true;
-    outlook_look(removal->outlook, removal->parts[PART_LEASES].path, removal->options->lock, NULL);
+    outlook_look(removal->outlook, leases->path, removal->options->lock, NULL);
     while (!outlook_known(removal->outlook) && clock_now() < deadline)
         if (!remove_pump(removal, deadline))
             return false;
-    return remove_refuse_used(removal, count_users(removal), NULL);
+    return remove_refuse_used(removal, users, NULL);
 }
 
 /*

@@ -61,7 +61,7 @@ static int find_asked(struct list *list)
             return EXITCODE_USAGE;
         add_path(list, path);
         log_set_lock(path);
-        if (list_name_is_elsewhere(options, *name)) {
+        if (!together_same_ensemble(&options->settings, *name, options->name)) {
             log_error("the lock %s has servers of its own (%s): list it alone", *name,
                       settings_find(&options->settings, CHOICE_SERVERS, *name)->origin);
             return EXITCODE_USAGE;
@@ -84,7 +84,7 @@ static void find_configured(struct list *list)
     for (size_t i = 0; i < count; i++) {
         char *path = together_path(&options->settings, names[i]);
 
-        if (path && !list_name_is_elsewhere(options, names[i])) {
+        if (path && together_same_ensemble(&options->settings, names[i], options->name)) {
             add_path(list, path);
             continue;
         }
@@ -95,19 +95,6 @@ static void find_configured(struct list *list)
         free(path);
     }
     free(names);
-}
-
-static void add_all(struct survey *survey, const struct list *list)
-{
-    const struct options *options = list->options;
-    enum survey_depth depth =
-        options->names_only && !options->held_only ? SURVEY_NAMES : SURVEY_TREE;
-    bool asked = options->names[0] != NULL;
-
-    for (size_t i = 0; i < list->paths_len; i++)
-        survey_add(survey, list->paths[i], asked ? depth : SURVEY_LOCK, true);
-    if (!asked)
-        survey_add(survey, list_name_root(options), depth, false);
 }
 
 /* ---- printing ---- */
@@ -214,13 +201,19 @@ static int tell_once(const struct list *list, struct survey *survey)
 static int look(const struct list *list, struct admin *admin)
 {
     const struct options *options = list->options;
+    enum survey_depth depth =
+        options->names_only && !options->held_only ? SURVEY_NAMES : SURVEY_TREE;
+    bool asked = options->names[0] != NULL;
     struct survey *survey;
     int status;
 
     if (list->one && asks_by_status(options))
         return tell_status(admin, list->one);
     survey = survey_new(admin->session, options->watch ? SESSION_SET_WATCH : SESSION_NO_WATCH);
-    add_all(survey, list);
+    for (size_t i = 0; i < list->paths_len; i++)
+        survey_add(survey, list->paths[i], asked ? depth : SURVEY_LOCK, true);
+    if (!asked)
+        survey_add(survey, list_name_root(options), depth, false);
     status = survey_read(survey, admin);
     if (status == 0)
         status = options->watch ? list_watch(list, survey, admin) : tell_once(list, survey);

@@ -48,11 +48,6 @@ static json_t *number_or_null(int64_t number)
     return number ? json_integer(number) : json_null();
 }
 
-static json_t *session_or_null(int64_t session)
-{
-    return session ? json_sprintf("0x%" PRIx64, session) : json_null();
-}
-
 static void set(json_t *object, const char *key, json_t *value)
 {
     json_object_set_new(object, key, value);
@@ -75,7 +70,8 @@ static json_t *contender_object(const struct view_contender *contender)
     set(object, "command", text_or_null(told->command));
     set(object, "version", text_or_null(told->version));
     set(object, "address", text_or_null(told->address));
-    set(object, "session", session_or_null(contender->session));
+    set(object, "session",
+        contender->session ? json_sprintf("0x%" PRIx64, contender->session) : json_null());
     set(object, "token", number_or_null(contender->czxid));
     return object;
 }

@@ -47,11 +47,6 @@ static bool means(const struct options *options, const char *name, const char *p
     return same;
 }
 
-bool list_name_is_elsewhere(const struct options *options, const char *name)
-{
-    return !together_same_ensemble(&options->settings, name, options->name);
-}
-
 char *list_name(const struct options *options, const char *path)
 {
     const char *root = list_name_root(options);
@@ -61,7 +56,8 @@ char *list_name(const struct options *options, const char *path)
     char *name = NULL;
 
     for (size_t i = 0; i < count && !name; i++)
-        if (means(options, names[i], path) && !list_name_is_elsewhere(options, names[i]))
+        if (means(options, names[i], path) &&
+            together_same_ensemble(&options->settings, names[i], options->name))
             name = xstrdup(names[i]);
     free(names);
     if (name)

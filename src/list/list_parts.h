@@ -5,11 +5,9 @@
 #ifndef ZKFLOCK_LIST_PARTS_H
 #define ZKFLOCK_LIST_PARTS_H
 
-#include "list/admin.h"
 #include "list/list_change.h"
 #include "list/survey.h"
 #include "list/table.h"
-#include "list/view.h"
 
 /* What to print. */
 struct list {
@@ -35,9 +33,6 @@ int list_name_compare(const void *a, const void *b);
 
 /* Returns the path below which locks with bare names are. */
 const char *list_name_root(const struct options *options);
-
-/* Returns true if a config file gives this LOCK other servers than those in use. */
-bool list_name_is_elsewhere(const struct options *options, const char *name);
 
 /* ---- list_table.c ---- */
 

@@ -14,11 +14,9 @@ static size_t find_slot(struct survey *survey)
     while (slot < survey->slots_len && survey->slots[slot])
         slot++;
     if (slot == survey->slots_len) {
-        size_t len = 2 * slot + 16;
-
-        survey->slots = xreallocarray(survey->slots, len, sizeof(void *));
-        memset(survey->slots + slot, 0, (len - slot) * sizeof(void *));
-        survey->slots_len = len;
+        survey->slots_len = 2 * slot + 16;
+        survey->slots = xreallocarray(survey->slots, survey->slots_len, sizeof(void *));
+        memset(survey->slots + slot, 0, (survey->slots_len - slot) * sizeof(void *));
     }
     survey->slot_hint = slot + 1;
     return slot;

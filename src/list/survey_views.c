@@ -208,8 +208,7 @@ static void gather(struct gathering *gathering, const struct znode *znode, bool 
         return;
     for (size_t i = 0; znode->depth != SURVEY_LOCK && i < znode->len; i++) {
         const struct znode *child = znode->children[i];
-        /* Also unused parts beside a kazoo Semaphore: it is shown as kazoo's, as which it is used.
-         */
+        /* Also unused parts beside a kazoo Semaphore: it is used, and shown, as kazoo's. */
         bool is_child_part = is_unfinished_part(child) ||
                              (recipe_is_semaphore_part(child->name) &&
                               (leases || (is_kazoo_semaphore && !has_contenders(child))));
