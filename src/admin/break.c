@@ -23,6 +23,7 @@ static bool stop(struct visit *visit, int status)
 
 /* ---- before ---- */
 
+/* Looks who holds the lock, and warns of holders that are no zkflock; returns whether to go on. */
 static bool look(struct visit *visit)
 {
     const char *lock = visit->options->lock;
@@ -43,20 +44,17 @@ static bool look(struct visit *visit)
     visit->len = view->holders;
     visit->holders = xcalloc(visit->len, sizeof(visit->holders[0]));
     for (size_t i = 0; i < visit->len; i++) {
-        visit->holders[i].shown = &view->contenders[i];
-        visit->holders[i].parent = znode_above(view->contenders[i].path);
-        describe_contender(&view->contenders[i], visit->holders[i].who);
+        struct holder *holder = &visit->holders[i];
+
+        holder->shown = &view->contenders[i];
+        holder->parent = znode_above(holder->shown->path);
+        describe_contender(holder->shown, holder->who);
+        if (!describe_is_ours(holder->shown))
+            log_warning(
+                "%s is held by %s, which is no zkflock: it may not notice, and go on working", lock,
+                holder->who);
     }
     return true;
-}
-
-static void warn_of_foreign(const struct visit *visit)
-{
-    for (size_t i = 0; i < visit->len; i++)
-        if (!describe_is_ours(visit->holders[i].shown))
-            log_warning(
-                "%s is held by %s, which is no zkflock: it may not notice, and go on working",
-                visit->options->lock, visit->holders[i].who);
 }
 
 /* ---- the question ---- */
@@ -240,7 +238,6 @@ int break_lock(const struct options *options)
     visit.status = admin_start(&visit.admin, options);
     if (visit.status || !look(&visit))
         goto end;
-    warn_of_foreign(&visit);
     if (!options->yes && !ask(&visit))
         goto end;
     visit.began = clock_now();
