@@ -122,17 +122,18 @@ static char *question_text(const struct visit *visit)
 static bool ask(struct visit *visit)
 {
     char *text = question_text(visit);
-    enum admin_news news = ADMIN_CONTINUED;
+    enum admin_news news;
     struct session_event event;
 
     visit->admin.also = (struct pollfd){.fd = visit->terminal, .events = POLLIN};
-    while (news != ADMIN_READY && news != ADMIN_ENDED) {
+    say(visit, text);
+    do {
+        news = admin_next(&visit->admin, CLOCK_NEVER, &event);
         if (news == ADMIN_CONTINUED)
             say(visit, text);
         if (news == ADMIN_EVENT && event.type == SESSION_EXPIRED)
             session_reopen(visit->admin.session); /* a person may take hours */
-        news = admin_next(&visit->admin, CLOCK_NEVER, &event);
-    }
+    } while (news != ADMIN_READY && news != ADMIN_ENDED);
     visit->admin.also.fd = -1;
     free(text);
     if (news == ADMIN_ENDED) {
