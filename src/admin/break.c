@@ -1,15 +1,17 @@
 #include "admin/break.h"
 
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "admin/break_state.h"
-#include "admin/question.h"
 #include "base/clock.h"
 #include "base/exitcode.h"
 #include "base/xalloc.h"
+#include "ensemble/znode.h"
 #include "list/survey.h"
 #include "lock/contender.h"
 
@@ -21,6 +23,7 @@ static bool stop(struct visit *visit, int status)
 
 /* ---- before ---- */
 
+/* Looks who holds the lock, and warns of holders that are no zkflock; returns whether to go on. */
 static bool look(struct visit *visit)
 {
     const char *lock = visit->options->lock;
@@ -41,63 +44,103 @@ static bool look(struct visit *visit)
     visit->len = view->holders;
     visit->holders = xcalloc(visit->len, sizeof(visit->holders[0]));
     for (size_t i = 0; i < visit->len; i++) {
-        visit->holders[i].shown = &view->contenders[i];
-        describe_contender(&view->contenders[i], visit->holders[i].who);
+        struct holder *holder = &visit->holders[i];
+
+        holder->shown = &view->contenders[i];
+        holder->parent = znode_above(holder->shown->path);
+        describe_contender(holder->shown, holder->who);
+        if (!describe_is_ours(holder->shown))
+            log_warning(
+                "%s is held by %s, which is no zkflock: it may not notice, and go on working", lock,
+                holder->who);
     }
     return true;
 }
 
-static void warn_of_foreign(const struct visit *visit)
+/* ---- the question ---- */
+
+/*
+ * Returns a descriptor, to be closed, of the terminal that this process is in the foreground of; -1
+ * if it is in that of none.
+ */
+static int open_terminal(void)
 {
-    for (size_t i = 0; i < visit->len; i++)
-        if (!describe_is_ours(visit->holders[i].shown))
-            log_warning(
-                "%s is held by %s, which is no zkflock: it may not notice, and go on working",
-                visit->options->lock, visit->holders[i].who);
+    int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
+
+    if (terminal >= 0 && tcgetpgrp(terminal) != getpgrp()) {
+        close(terminal); /* in the background a read would stop the job, or fail with EIO */
+        return -1;
+    }
+    return terminal;
 }
 
-static void print_holder(FILE *out, const struct visit *visit, const struct holder *holder)
+static void say(const struct visit *visit, const char *text)
 {
-    time_t since = (time_t)(holder->shown->since_ms / 1000);
-    struct tm tm;
-    char when[32] = "";
+    ssize_t written = write(visit->terminal, text, strlen(text));
 
-    if (since && localtime_r(&since, &tm))
-        strftime(when, sizeof(when), " since %F %T", &tm);
-    fprintf(out, "%s is held%s by %s\n", visit->options->lock, when, holder->who);
+    (void)written; /* a terminal that has gone gives no answer either */
+}
+
+/* Reads once: a terminal gives whole lines.  Returns false for anything but yes. */
+static bool read_yes(const struct visit *visit)
+{
+    char line[16];
+    ssize_t len = read(visit->terminal, line, sizeof(line) - 1);
+
+    if (len <= 0) {
+        say(visit, "\n");
+        return false;
+    }
+    line[len] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+    return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
 }
 
 static char *question_text(const struct visit *visit)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    char *text = xstrdup("");
 
-    if (!out)
-        return xstrdup("");
-    for (size_t i = 0; i < visit->len; i++)
-        print_holder(out, visit, &visit->holders[i]);
-    fprintf(out, "%s [y/N] ",
-            visit->by_force   ? "Take it away?"
-            : visit->len == 1 ? "Ask the holder to give it up?"
-                              : "Ask them to give it up?");
-    fclose(out);
+    for (size_t i = 0; i < visit->len; i++) {
+        const struct holder *holder = &visit->holders[i];
+        time_t since = (time_t)(holder->shown->since_ms / 1000);
+        struct tm tm;
+        char when[32] = "";
+
+        if (since && localtime_r(&since, &tm))
+            strftime(when, sizeof(when), " since %F %T", &tm);
+        xreplace(&text, xasprintf("%s%s is held%s by %s\n", text, visit->options->lock, when,
+                                  holder->who));
+    }
+    xreplace(&text, xasprintf("%s%s [y/N] ", text,
+                              visit->by_force   ? "Take it away?"
+                              : visit->len == 1 ? "Ask the holder to give it up?"
+                                                : "Ask them to give it up?"));
     return text;
 }
 
+/* Asks the person at the terminal; returns whether to go on. */
 static bool ask(struct visit *visit)
 {
-    enum question_answer answer;
-    char *text;
+    char *text = question_text(visit);
+    enum admin_news news;
+    struct session_event event;
 
-    if (visit->options->yes)
-        return true;
-    text = question_text(visit);
-    answer = question_ask(&visit->admin, visit->terminal, text);
+    visit->admin.also = (struct pollfd){.fd = visit->terminal, .events = POLLIN};
+    say(visit, text);
+    do {
+        news = admin_next(&visit->admin, CLOCK_NEVER, &event);
+        if (news == ADMIN_CONTINUED)
+            say(visit, text);
+        if (news == ADMIN_EVENT && event.type == SESSION_EXPIRED)
+            session_reopen(visit->admin.session); /* a person may take hours */
+    } while (news != ADMIN_READY && news != ADMIN_ENDED);
+    visit->admin.also.fd = -1;
     free(text);
-    if (answer == QUESTION_ENDED)
+    if (news == ADMIN_ENDED) {
+        say(visit, "\n");
         return stop(visit, admin_ended(&visit->admin));
-    if (answer == QUESTION_NO) {
+    }
+    if (!read_yes(visit)) {
         log_notice("nothing was done to %s", visit->options->lock);
         return stop(visit, EXITCODE_BUSY);
     }
@@ -140,8 +183,7 @@ static bool deal_with_all(struct visit *visit)
     int64_t give_up_at = clock_add(visit->began, options_asked_wait(visit->options, CLOCK_NEVER));
     int64_t patience = visit->options->connect_timeout;
 
-    for (size_t i = 0; i < visit->len; i++)
-        break_holder_begin(visit, &visit->holders[i]);
+    break_holder_read(visit, true);
     while (!are_all_at(visit, DONE)) {
         const struct session *session = visit->admin.session;
         int64_t silent_at = clock_add(silent_since(visit), patience);
@@ -169,14 +211,11 @@ static bool deal_with_all(struct visit *visit)
 static void tell_of_the_lease(const struct visit *visit)
 {
     char span[CLOCK_FORMAT_SIZE];
-    uint32_t vanished = visit->view.vanished;
-    bool hit = false;
+    uint32_t hit = 0;
 
-    for (size_t i = 0; i < visit->len; i++) {
-        hit |= visit->holders[i].hit;
-        vanished += visit->holders[i].hit;
-    }
-    if (hit && vanished >= (uint32_t)visit->view.permits && visit->view.lease_ms)
+    for (size_t i = 0; i < visit->len; i++)
+        hit += visit->holders[i].hit;
+    if (hit && visit->view.vanished + hit >= (uint32_t)visit->view.permits && visit->view.lease_ms)
         log_notice("the next holder starts within %s; by then that command is killed, unless its "
                    "--on-lost lets it go on",
                    clock_format(visit->view.lease_ms * CLOCK_MS, span));
@@ -190,7 +229,7 @@ int break_lock(const struct options *options)
         .options = options, .by_force = options->action == ACTION_BREAK, .terminal = -1};
 
     if (!options->yes)
-        visit.terminal = question_terminal();
+        visit.terminal = open_terminal();
     if (!options->yes && visit.terminal < 0) {
         log_error("%s asks before it does anything, and there is no terminal to ask on: use --yes",
                   options_action_name(options->action));
@@ -200,8 +239,7 @@ int break_lock(const struct options *options)
     visit.status = admin_start(&visit.admin, options);
     if (visit.status || !look(&visit))
         goto end;
-    warn_of_foreign(&visit);
-    if (!ask(&visit))
+    if (!options->yes && !ask(&visit))
         goto end;
     visit.began = clock_now();
     if (deal_with_all(&visit) && visit.by_force)
@@ -210,7 +248,7 @@ end:
     admin_end(&visit.admin);
     view_release(&visit.view);
     for (size_t i = 0; i < visit.len; i++)
-        break_holder_end(&visit.holders[i]);
+        free(visit.holders[i].parent);
     free(visit.holders);
     if (visit.terminal >= 0)
         close(visit.terminal);

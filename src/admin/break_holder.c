@@ -3,7 +3,6 @@
 
 #include "admin/break_state.h"
 #include "base/clock.h"
-#include "ensemble/znode.h"
 #include "lock/revocation.h"
 
 /* The operations of the transaction. */
@@ -24,17 +23,6 @@ static void read_it(struct visit *visit, struct holder *holder, enum stage stage
                     SESSION_NO_WATCH);
     session_get(visit->admin.session, tag_of(visit, holder), holder->shown->path,
                 stage == WATCHING ? SESSION_SET_WATCH : SESSION_NO_WATCH);
-}
-
-void break_holder_begin(struct visit *visit, struct holder *holder)
-{
-    holder->parent = znode_above(holder->shown->path);
-    read_it(visit, holder, READING);
-}
-
-void break_holder_end(struct holder *holder)
-{
-    free(holder->parent);
 }
 
 /*
@@ -146,8 +134,7 @@ static void take_watch(struct visit *visit, const struct session_event *event)
     }
 }
 
-/* Reads again: with all, after a new session, which has no watches; else what was not answered. */
-static void take_up_again(struct visit *visit, bool all)
+void break_holder_read(struct visit *visit, bool all)
 {
     for (size_t i = 0; i < visit->len; i++) {
         struct holder *holder = &visit->holders[i];
@@ -159,21 +146,13 @@ static void take_up_again(struct visit *visit, bool all)
 
 bool break_holder_handle(struct visit *visit, const struct session_event *event)
 {
-    switch (event->type) {
-    case SESSION_CONNECTED:
-        take_up_again(visit, false);
-        break;
-    case SESSION_DISCONNECTED:
-        break;
-    case SESSION_EXPIRED:
-        session_reopen(visit->admin.session);
-        take_up_again(visit, true);
-        break;
-    case SESSION_WATCH:
-        take_watch(visit, event);
-        break;
-    case SESSION_REPLY:
+    if (event->type == SESSION_REPLY)
         return take_reply(visit, event);
-    }
+    if (event->type == SESSION_WATCH)
+        take_watch(visit, event);
+    if (event->type == SESSION_EXPIRED)
+        session_reopen(visit->admin.session);
+    if (event->type == SESSION_EXPIRED || event->type == SESSION_CONNECTED)
+        break_holder_read(visit, event->type == SESSION_EXPIRED);
     return true;
 }

@@ -2,27 +2,23 @@
  * The inside of --revoke and --break, shared by the files that make it up:
  *
  *     break.c          shows the holders, asks, and waits until all are dealt with
- *     break_holder.c   deals with each holder on its own:
- *
- *   READING   its znode and the parent are being read: is it still the holder that was shown, and
- * at which version ACTING    its znode is being written, or deleted, at these versions WATCHING
- * --revoke: a watch is being set AWAITED   the watch is set DONE      it is gone; or, with --revoke
- * -n, it has been asked
+ *     break_holder.c   deals with each holder on its own, through the stages below
  *
  * If the znode was written meanwhile, or the connection lost, the stage is READING again.
  */
 #ifndef ZKFLOCK_BREAK_STATE_H
 #define ZKFLOCK_BREAK_STATE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "list/admin.h"
 #include "list/describe.h"
-#include "list/view.h"
 
-enum stage { READING, ACTING, WATCHING, AWAITED, DONE };
+enum stage {
+    READING,  /* its znode and the parent: is it still the holder shown, and at which version */
+    ACTING,   /* its znode is being written, or deleted, at these versions */
+    WATCHING, /* --revoke: a watch is being set */
+    AWAITED,  /* the watch is set */
+    DONE,     /* it is gone; or, with --revoke -n, it has been asked */
+};
 
 struct holder {
     const struct view_contender *shown;
@@ -48,9 +44,11 @@ struct visit {
 
 /* ---- break_holder.c ---- */
 
-/* Begins with a holder; frees what it has allocated. */
-void break_holder_begin(struct visit *visit, struct holder *holder);
-void break_holder_end(struct holder *holder);
+/*
+ * Reads the holders that are not done: all of them in a new session, which has no watches; else
+ * those whose answer was lost.
+ */
+void break_holder_read(struct visit *visit, bool all);
 
 /* Takes an event of the session; returns false, with the status, after a message. */
 bool break_holder_handle(struct visit *visit, const struct session_event *event);

@@ -23,7 +23,6 @@
 #include "list/describe.h"
 #include "list/survey.h"
 #include "lock/contender.h"
-#include "lock/lock.h"
 #include "lock/note.h"
 
 /* Tries for so long to give the place back. */
@@ -75,9 +74,10 @@ static void join(struct removal *removal)
         .kind = NAMING_MUTEX,
         .turn = removal->semaphore,
     };
+    const char *queue = removal->parts[removal->semaphore ? PART_LOCKS : PART_LOCK].path;
 
-    removal->lock = lock_new(removal->admin.session, 0, removal->queue, &terms);
-    removal->outlook = outlook_new(removal->admin.session, lock_first_tag(1) + PART_COUNT);
+    removal->lock = lock_new(removal->admin.session, 0, queue, &terms);
+    removal->outlook = outlook_new(removal->admin.session, lock_first_tag(1) + PART_TAGS);
 }
 
 static int64_t answer_due(const struct removal *removal, int64_t joining_since)
@@ -94,12 +94,11 @@ static bool failed(struct removal *removal)
 
     if (!status)
         return remove_stop(removal, admin_silent(&removal->admin)); /* the session expired */
-    if (status != EXITCODE_BUSY) {
+    if (status == EXITCODE_BUSY)
+        log_notice("%s", why);
+    else
         log_error("%s", why);
-        return remove_stop(removal, (int)status);
-    }
-    log_notice("%s", why);
-    return remove_stop(removal, EXITCODE_BUSY);
+    return remove_stop(removal, (int)status);
 }
 
 /* Waits until the lock is held; -n and -w limit the whole wait. */
@@ -130,7 +129,7 @@ static bool acquire(struct removal *removal)
             deadline = clock_earlier(deadline, removal->wait_until);
             if (now >= deadline) {
                 deadline = clock_add(deadline, OUTLOOK_PATIENCE);
-                outlook_look(removal->outlook, NULL, removal->queue, lock_node(lock));
+                outlook_look(removal->outlook, NULL, lock_path(lock), lock_node(lock));
                 if (now >= deadline || outlook_known(removal->outlook))
                     return remove_refuse_used(removal, lock_ahead(lock), NULL);
             }
@@ -196,7 +195,8 @@ static bool remove_all(struct removal *removal)
     if (lock_failure(removal->lock, &why))
         return failed(removal);
     if (remove_has_note(removal))
-        log_notice("removed %s, and with it the time of its last success, %s", lock, removal->note);
+        log_notice("removed %s, and with it the time of its last success, %s", lock,
+                   removal->parts[PART_NOTE].path);
     else
         log_notice("removed %s", lock);
     return true;
@@ -206,22 +206,18 @@ int remove_lock(const struct options *options)
 {
     char *self[] = {(char *)"zkflock", (char *)"--remove", (char *)options->name, NULL};
     struct removal removal = {.options = options};
+    struct part *parts = removal.parts;
 
     contender_introduce(self);
     removal.wait_until = clock_add(clock_now(), options_asked_wait(options, 0));
-    removal.locks = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LOCKS);
-    removal.leases = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LEASES);
-    removal.note = note_path(options->lock);
-    removal.above = znode_above(options->lock);
-    removal.path[PART_CHILDREN] = removal.path[PART_LOCK] = options->lock;
-    removal.path[PART_QUEUED] = removal.path[PART_LOCKS] = removal.locks;
-    removal.path[PART_LEASED] = removal.path[PART_LEASES] = removal.leases;
-    removal.path[PART_NOTED] = removal.path[PART_NOTE] = removal.note;
-    removal.path[PART_ABOVE] = removal.above;
+    parts[PART_LOCK].path = xstrdup(options->lock);
+    parts[PART_LOCKS].path = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LOCKS);
+    parts[PART_LEASES].path = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LEASES);
+    parts[PART_NOTE].path = note_path(options->lock);
+    parts[PART_ABOVE].path = znode_above(options->lock);
     removal.status = admin_start(&removal.admin, options);
     if (removal.status || !look(&removal) || !remove_check_nested(&removal))
         goto end;
-    removal.queue = removal.semaphore ? removal.locks : options->lock;
     join(&removal);
     if (!acquire(&removal) || !remove_all(&removal))
         leave(&removal);
@@ -229,11 +225,9 @@ end:
     admin_end(&removal.admin);
     outlook_free(removal.outlook);
     lock_free(removal.lock);
-    free(removal.locks);
-    free(removal.leases);
-    free(removal.note);
-    free(removal.above);
-    for (int part = 0; part < PART_LISTS; part++)
-        free(removal.strangers[part].first);
+    for (int i = 0; i < PARTS; i++) {
+        free(parts[i].path);
+        free(parts[i].stranger);
+    }
     return removal.status;
 }

@@ -66,24 +66,26 @@ static enum admin_news take_signal(struct admin *admin)
     return ADMIN_ENDED;
 }
 
-static int resolve(struct admin *admin, int64_t deadline)
+int admin_start(struct admin *admin, const struct options *options)
 {
+    int64_t deadline = clock_add(clock_now(), options->connect_timeout);
+    struct session_event event;
+    sigset_t mask;
+    bool ignored;
     char *fault;
 
-    while (servers_resolve(admin->options->servers, deadline, admin->signal_fd, &fault) < 0) {
+    *admin = (struct admin){
+        .options = options, .signal_fd = signals_block(&mask, &ignored), .also = {.fd = -1}};
+    if (admin->signal_fd < 0) {
+        log_error("cannot start: %s", strerror(errno));
+        return EXITCODE_OSERR;
+    }
+    while (servers_resolve(options->servers, deadline, admin->signal_fd, &fault) < 0) {
         if (fault)
             return fail(EXITCODE_UNREACHABLE, fault);
         if (take_signal(admin) == ADMIN_ENDED)
             return admin_ended(admin);
     }
-    return 0;
-}
-
-static int connect_to_ensemble(struct admin *admin, int64_t deadline)
-{
-    const struct options *options = admin->options;
-    struct session_event event;
-
     admin->session = session_open(options->servers, options->session_timeout_ms);
     if (!admin->session)
         return fail(EXITCODE_OSERR, contact_not_started(errno));
@@ -98,23 +100,6 @@ static int connect_to_ensemble(struct admin *admin, int64_t deadline)
             return admin_ended(admin);
     }
     return 0;
-}
-
-int admin_start(struct admin *admin, const struct options *options)
-{
-    int64_t deadline = clock_add(clock_now(), options->connect_timeout);
-    sigset_t mask;
-    bool ignored;
-    int status;
-
-    *admin = (struct admin){
-        .options = options, .signal_fd = signals_block(&mask, &ignored), .also = {.fd = -1}};
-    if (admin->signal_fd < 0) {
-        log_error("cannot start: %s", strerror(errno));
-        return EXITCODE_OSERR;
-    }
-    status = resolve(admin, deadline);
-    return status ? status : connect_to_ensemble(admin, deadline);
 }
 
 enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session_event *event)

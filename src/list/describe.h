@@ -14,8 +14,7 @@
  */
 const char *describe_contender(const struct view_contender *contender, char text[DESCRIBE_SIZE]);
 
-/* Returns true if zkflock made it: other clients may ignore requests and the loss of their znode.
- */
+/* Returns true if zkflock made it: other clients may ignore requests and losing their znode. */
 bool describe_is_ours(const struct view_contender *contender);
 
 /* Its parts, each clean (see text.h) and to be freed. */

@@ -7,8 +7,8 @@
 #include "base/exitcode.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "config/together.h"
 #include "list/describe.h"
-#include "list/list_name.h"
 #include "list/list_parts.h"
 #include "list/screen.h"
 #include "process/signals.h"
@@ -35,87 +35,66 @@ static int check(const struct options *options)
         return EXITCODE_USAGE;
     }
     if (!options->names[0] || options->names[1]) {
-        log_error("--list -q takes exactly one LOCK, and tells by the exit status whether it is "
-                  "held");
+        log_error(
+            "--list -q takes exactly one LOCK, and tells by the exit status whether it is held");
         return EXITCODE_USAGE;
     }
     return 0;
 }
 
-struct places {
-    char **paths;
-    size_t len;
-};
-
-static void add_place(struct places *places, char *path)
+static void add_path(struct list *list, char *path)
 {
-    places->paths = xreallocarray(places->paths, places->len + 1, sizeof(places->paths[0]));
-    places->paths[places->len++] = path;
+    list->paths = xreallocarray(list->paths, list->paths_len + 1, sizeof(list->paths[0]));
+    list->paths[list->paths_len++] = path;
 }
 
-static void release_places(struct places *places)
+/* Sets the log's lock to each path as it is added; in the end it stays if it is the only one. */
+static int find_asked(struct list *list)
 {
-    for (size_t i = 0; i < places->len; i++)
-        free(places->paths[i]);
-    free(places->paths);
-}
+    const struct options *options = list->options;
 
-/* Sets the log's lock to each place as it is added; in the end it stays if it is the only one. */
-static int find_asked(const struct options *options, struct places *places)
-{
     for (char **name = options->names; *name; name++) {
-        char *path = list_name_path(options, *name);
+        char *path =
+            strcmp(*name, "/") == 0 ? xstrdup(*name) : together_path(&options->settings, *name);
 
         if (!path)
             return EXITCODE_USAGE;
-        add_place(places, path);
+        add_path(list, path);
         log_set_lock(path);
-        if (list_name_is_elsewhere(options, *name)) {
+        if (!together_same_ensemble(&options->settings, *name, options->name)) {
             log_error("the lock %s has servers of its own (%s): list it alone", *name,
                       settings_find(&options->settings, CHOICE_SERVERS, *name)->origin);
             return EXITCODE_USAGE;
         }
     }
-    if (places->len > 1)
+    if (list->paths_len == 1)
+        list->one = list->paths[0];
+    else
         log_set_lock(NULL);
     return 0;
 }
 
 /* Adds the locks that config files name; the locks below the root come with the root. */
-static void find_configured(const struct options *options, struct places *places)
+static void find_configured(struct list *list)
 {
+    const struct options *options = list->options;
     size_t count;
     const char **names = list_name_configured(options, &count);
 
     for (size_t i = 0; i < count; i++) {
-        char *path = list_name_path(options, names[i]);
+        char *path = together_path(&options->settings, names[i]);
 
-        if (!path)
-            continue;
-        if (!list_name_is_elsewhere(options, names[i])) {
-            add_place(places, path);
+        if (path && together_same_ensemble(&options->settings, names[i], options->name)) {
+            add_path(list, path);
             continue;
         }
         log_set_lock(path);
-        if (!options->names_only)
+        if (path && !options->names_only)
             log_notice("the lock %s has servers of its own: zkflock --list %s", names[i], names[i]);
         log_set_lock(NULL);
         free(path);
     }
     free(names);
-}
-
-static void add_all(struct survey *survey, const struct options *options,
-                    const struct places *places)
-{
-    enum survey_depth depth =
-        options->names_only && !options->held_only ? SURVEY_NAMES : SURVEY_TREE;
-    bool asked = options->names[0] != NULL;
-
-    for (size_t i = 0; i < places->len; i++)
-        survey_add(survey, places->paths[i], asked ? depth : SURVEY_LOCK, true);
-    if (!asked)
-        survey_add(survey, list_name_root(options), depth, false);
 }
 
 /* ---- printing ---- */
@@ -132,18 +111,26 @@ static int tell_status(struct admin *admin, const char *path)
     return status;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Prints each name once; raw into a pipe, since a name is to be typed or passed on as it is. */
-static int print_names(char **names, size_t len)
+/*
+ * Prints each name once, those in config files also if the ensemble does not answer; raw into a
+ * pipe, since a name is to be typed or passed on as it is.
+ */
+static int tell_names(const struct options *options, const struct view *views, size_t count)
 {
     bool clean = screen_width() > 0;
+    size_t configured_len = 0;
+    const char **configured = options->names[0] || options->held_only
+                                  ? NULL
+                                  : list_name_configured(options, &configured_len);
+    char **names = xcalloc(configured_len + count + 1, sizeof(names[0]));
+    size_t len = 0;
 
-    if (len)
-        qsort(names, len, sizeof(names[0]), compare_names);
+    for (size_t i = 0; i < configured_len; i++)
+        names[len++] = xstrdup(configured[i]);
+    for (size_t i = 0; i < count; i++)
+        if (views[i].is_lock)
+            names[len++] = list_name(options, views[i].path);
+    qsort(names, len, sizeof(names[0]), list_name_compare);
     for (size_t i = 0; i < len; i++) {
         char *name = clean ? text_clean(names[i]) : xstrdup(names[i]);
 
@@ -151,31 +138,11 @@ static int print_names(char **names, size_t len)
             puts(name);
         free(name);
     }
-    return text_flush();
-}
-
-/* Prints names; those in config files also if the ensemble does not answer. */
-static int tell_names(const struct options *options, const struct view *views, size_t count)
-{
-    size_t configured_len = 0;
-    const char **configured = options->names[0] || options->held_only
-                                  ? NULL
-                                  : list_name_configured(options, &configured_len);
-    char **names = xcalloc(configured_len + count + 1, sizeof(names[0]));
-    size_t len = 0;
-    int status;
-
-    for (size_t i = 0; i < configured_len; i++)
-        names[len++] = xstrdup(configured[i]);
-    for (size_t i = 0; i < count; i++)
-        if (views[i].is_lock)
-            names[len++] = list_name(options, views[i].path);
-    status = print_names(names, len);
     for (size_t i = 0; i < len; i++)
         free(names[i]);
     free(names);
     free(configured);
-    return status;
+    return text_flush();
 }
 
 /* Prints the summary only on a terminal: a program that reads the table gets nothing but lines. */
@@ -231,47 +198,53 @@ static int tell_once(const struct list *list, struct survey *survey)
     return status;
 }
 
-static int look(struct admin *admin, const struct places *places)
+static int look(const struct list *list, struct admin *admin)
 {
-    const struct options *options = admin->options;
-    const struct list list = {
-        .options = options, .one = options->names[0] && places->len == 1 ? places->paths[0] : NULL};
+    const struct options *options = list->options;
+    enum survey_depth depth =
+        options->names_only && !options->held_only ? SURVEY_NAMES : SURVEY_TREE;
+    bool asked = options->names[0] != NULL;
     struct survey *survey;
     int status;
 
-    if (list.one && asks_by_status(options))
-        return tell_status(admin, list.one);
+    if (list->one && asks_by_status(options))
+        return tell_status(admin, list->one);
     survey = survey_new(admin->session, options->watch ? SESSION_SET_WATCH : SESSION_NO_WATCH);
-    add_all(survey, options, places);
+    for (size_t i = 0; i < list->paths_len; i++)
+        survey_add(survey, list->paths[i], asked ? depth : SURVEY_LOCK, true);
+    if (!asked)
+        survey_add(survey, list_name_root(options), depth, false);
     status = survey_read(survey, admin);
     if (status == 0)
-        status = options->watch ? list_watch(&list, survey, admin) : tell_once(&list, survey);
+        status = options->watch ? list_watch(list, survey, admin) : tell_once(list, survey);
     survey_free(survey);
     return status;
 }
 
 int list(const struct options *options)
 {
-    struct places places = {0};
+    struct list list = {.options = options};
     struct admin admin;
     int status = check(options);
 
     if (status)
         return status;
     setlocale(LC_CTYPE, "");
-    status = find_asked(options, &places);
+    status = find_asked(&list);
     if (status == 0) {
         if (!options->names[0])
-            find_configured(options, &places);
+            find_configured(&list);
         status = admin_start(&admin, options);
         if (status == 0)
-            status = look(&admin, &places);
+            status = look(&list, &admin);
         if (status == EXITCODE_UNREACHABLE && options->names_only && !options->names[0] &&
             !options->held_only)
             status = tell_names(options, NULL, 0);
         admin_end(&admin);
     }
     log_set_lock(NULL);
-    release_places(&places);
+    for (size_t i = 0; i < list.paths_len; i++)
+        free(list.paths[i]);
+    free(list.paths);
     return status;
 }

@@ -20,6 +20,7 @@ struct diff {
     uint32_t vanished; /* so many of those that went were not counted out */
     int (*take)(const struct change *change, void *whose);
     void *whose;
+    int status; /* of take; when it is not 0, no more is told */
 };
 
 const char *list_change_word(enum change_kind kind)
@@ -91,12 +92,12 @@ static const struct view_contender *find(const struct diff *diff, bool in_old,
     return found;
 }
 
-static int tell(const struct diff *diff, enum change_kind kind,
-                const struct view_contender *contender)
+static void tell(struct diff *diff, enum change_kind kind, const struct view_contender *contender)
 {
     const struct change change = {.kind = kind, .view = diff->now, .contender = contender};
 
-    return diff->take(&change, diff->whose);
+    if (diff->status == 0)
+        diff->status = diff->take(&change, diff->whose);
 }
 
 /*
@@ -109,73 +110,59 @@ static bool is_only_trying(const struct view_contender *contender)
 }
 
 /* Holders come first: if only some of those that went vanished, holders are the likely ones. */
-static int tell_gone(struct diff *diff)
+static void tell_gone(struct diff *diff)
 {
-    int status = 0;
-
-    for (size_t i = 0; diff->old && i < diff->old->len && status == 0; i++) {
+    for (size_t i = 0; diff->old && i < diff->old->len; i++) {
         const struct view_contender *contender = &diff->old->contenders[i];
 
         if (contender->pending || find(diff, false, contender))
             continue;
         if (diff->vanished) {
             diff->vanished--;
-            status = tell(diff, CHANGE_VANISHED, contender);
+            tell(diff, CHANGE_VANISHED, contender);
         } else if (!is_only_trying(contender)) {
-            status = tell(diff, contender->holds ? CHANGE_RELEASED : CHANGE_LEFT, contender);
+            tell(diff, contender->holds ? CHANGE_RELEASED : CHANGE_LEFT, contender);
         }
     }
-    return status;
 }
 
-static int tell_one(const struct diff *diff, const struct view_contender *contender)
+static void tell_one(struct diff *diff, const struct view_contender *contender)
 {
     const struct view_contender *before = find(diff, true, contender);
 
     /* Told of once it was read. */
     if (contender->pending)
-        return 0;
+        return;
     if (before && before->pending)
         before = NULL;
     if (contender->holds && !(before && before->holds))
-        return tell(diff, diff->begin ? CHANGE_HELD : CHANGE_ACQUIRED, contender);
-    if (contender->until_ms && !(before && before->until_ms))
-        return tell(diff, CHANGE_SETTLING, contender);
-    if (!contender->holds && !contender->until_ms && !before && !is_only_trying(contender))
-        return tell(diff, CHANGE_WAITING, contender);
-    return 0;
+        tell(diff, diff->begin ? CHANGE_HELD : CHANGE_ACQUIRED, contender);
+    else if (contender->until_ms && !(before && before->until_ms))
+        tell(diff, CHANGE_SETTLING, contender);
+    else if (!contender->holds && !contender->until_ms && !before && !is_only_trying(contender))
+        tell(diff, CHANGE_WAITING, contender);
 }
 
-/* Tells of the lock itself: with made before its first contender, else after all that left it. */
-static int tell_lock(const struct diff *diff, bool made)
+static void tell_all(struct diff *diff)
 {
-    bool was = diff->old && diff->old->is_lock;
+    bool readable = !(diff->old && diff->old->unread) && !diff->now->unread;
+    bool was_lock = diff->old && diff->old->is_lock;
 
-    if ((diff->old && diff->old->unread) || diff->now->unread)
-        return 0;
-    if (made)
-        return !diff->begin && !was && diff->now->is_lock ? tell(diff, CHANGE_MADE, NULL) : 0;
-    if (diff->begin && diff->now->len == 0)
-        return tell(diff, CHANGE_FREE, NULL);
-    return was && !diff->now->is_lock ? tell(diff, CHANGE_REMOVED, NULL) : 0;
-}
-
-static int tell_all(struct diff *diff)
-{
-    int status = tell_gone(diff);
-
-    if (status == 0)
-        status = tell_lock(diff, true);
-    for (size_t i = 0; i < diff->now->len && status == 0; i++)
-        status = tell_one(diff, &diff->now->contenders[i]);
-    return status ? status : tell_lock(diff, false);
+    tell_gone(diff);
+    if (readable && !diff->begin && !was_lock && diff->now->is_lock)
+        tell(diff, CHANGE_MADE, NULL);
+    for (size_t i = 0; i < diff->now->len; i++)
+        tell_one(diff, &diff->now->contenders[i]);
+    if (readable && diff->begin && diff->now->len == 0)
+        tell(diff, CHANGE_FREE, NULL);
+    if (readable && was_lock && !diff->now->is_lock)
+        tell(diff, CHANGE_REMOVED, NULL);
 }
 
 /* old or now may be NULL: the lock came, or went. */
-static int compare_views(struct diff *diff, const struct view *old, const struct view *now)
+static void compare_views(struct diff *diff, const struct view *old, const struct view *now)
 {
     const struct view gone = {.path = old ? old->path : NULL};
-    int status;
 
     diff->old = old;
     diff->now = now ? now : &gone;
@@ -183,11 +170,10 @@ static int compare_views(struct diff *diff, const struct view *old, const struct
         old && now && now->vanished > old->vanished ? now->vanished - old->vanished : 0;
     diff->old_index = make_index(old);
     diff->now_index = make_index(diff->now);
-    status = tell_all(diff);
+    tell_all(diff);
     free(diff->old_index.list);
     free(diff->now_index.list);
     diff->now = NULL; /* gone goes out of scope */
-    return status;
 }
 
 int list_changes(const struct view *old, size_t old_len, const struct view *now, size_t now_len,
@@ -196,16 +182,15 @@ int list_changes(const struct view *old, size_t old_len, const struct view *now,
     struct diff diff = {.begin = !old, .take = take, .whose = whose};
     size_t i = 0;
     size_t j = 0;
-    int status = 0;
 
     if (!old)
         old_len = 0;
-    while ((i < old_len || j < now_len) && status == 0) {
+    while ((i < old_len || j < now_len) && diff.status == 0) {
         int order = i == old_len ? 1 : j == now_len ? -1 : strcmp(old[i].path, now[j].path);
 
-        status = compare_views(&diff, order <= 0 ? &old[i] : NULL, order >= 0 ? &now[j] : NULL);
+        compare_views(&diff, order <= 0 ? &old[i] : NULL, order >= 0 ? &now[j] : NULL);
         i += order <= 0;
         j += order >= 0;
     }
-    return status;
+    return diff.status;
 }

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "list/describe.h"
-#include "list/list_name.h"
 #include "list/list_parts.h"
 
 /* Grows when a key changes its meaning or goes. */
@@ -18,13 +17,11 @@ static json_t *time_or_null(int64_t ms)
     char text[TEXT_TIME_SIZE];
     time_t when = (time_t)(ms / 1000);
     struct tm utc;
-    size_t len;
 
     if (ms <= 0 || !gmtime_r(&when, &utc))
         return json_null();
-    len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
-    snprintf(text + len, sizeof(text) - len, ".%03dZ", (int)(ms % 1000));
-    return json_string(text);
+    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+    return json_sprintf("%s.%03dZ", text, (int)(ms % 1000));
 }
 
 /* Cleans a name that is not UTF-8, which JSON cannot hold. */
@@ -51,16 +48,6 @@ static json_t *number_or_null(int64_t number)
     return number ? json_integer(number) : json_null();
 }
 
-static json_t *session_or_null(int64_t session)
-{
-    char text[32];
-
-    if (!session)
-        return json_null();
-    snprintf(text, sizeof(text), "0x%" PRIx64, session);
-    return json_string(text);
-}
-
 static void set(json_t *object, const char *key, json_t *value)
 {
     json_object_set_new(object, key, value);
@@ -83,7 +70,8 @@ static json_t *contender_object(const struct view_contender *contender)
     set(object, "command", text_or_null(told->command));
     set(object, "version", text_or_null(told->version));
     set(object, "address", text_or_null(told->address));
-    set(object, "session", session_or_null(contender->session));
+    set(object, "session",
+        contender->session ? json_sprintf("0x%" PRIx64, contender->session) : json_null());
     set(object, "token", number_or_null(contender->czxid));
     return object;
 }

@@ -1,4 +1,4 @@
-#include "list/list_name.h"
+#include "list/list_parts.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "ensemble/znode.h"
 #include "lock/lockname.h"
 
-static int compare(const void *a, const void *b)
+int list_name_compare(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -22,7 +22,7 @@ const char **list_name_configured(const struct options *options, size_t *count)
     for (size_t i = 0; i < settings->len; i++)
         if (settings->list[i].lock)
             names[len++] = settings->list[i].lock;
-    qsort(names, len, sizeof(names[0]), compare);
+    qsort(names, len, sizeof(names[0]), list_name_compare);
     for (size_t i = 0; i < len; i++)
         if (kept == 0 || strcmp(names[kept - 1], names[i]) != 0)
             names[kept++] = names[i];
@@ -47,30 +47,19 @@ static bool means(const struct options *options, const char *name, const char *p
     return same;
 }
 
-bool list_name_is_elsewhere(const struct options *options, const char *name)
+char *list_name(const struct options *options, const char *path)
 {
-    return !together_same_ensemble(&options->settings, name, options->name);
-}
-
-static char *configured_name(const struct options *options, const char *path)
-{
+    const char *root = list_name_root(options);
+    size_t len = root[1] ? strlen(root) : 0;
     size_t count;
     const char **names = list_name_configured(options, &count);
     char *name = NULL;
 
     for (size_t i = 0; i < count && !name; i++)
-        if (means(options, names[i], path) && !list_name_is_elsewhere(options, names[i]))
+        if (means(options, names[i], path) &&
+            together_same_ensemble(&options->settings, names[i], options->name))
             name = xstrdup(names[i]);
     free(names);
-    return name;
-}
-
-char *list_name(const struct options *options, const char *path)
-{
-    const char *root = list_name_root(options);
-    size_t len = root[1] ? strlen(root) : 0;
-    char *name = configured_name(options, path);
-
     if (name)
         return name;
     /* A name below the root may mean another lock in a config file. */
@@ -78,9 +67,4 @@ char *list_name(const struct options *options, const char *path)
         strlen(path) <= ZNODE_PATH_MAX && means(options, path + len + 1, path))
         return xstrdup(path + len + 1);
     return xstrdup(path);
-}
-
-char *list_name_path(const struct options *options, const char *word)
-{
-    return strcmp(word, "/") == 0 ? xstrdup(word) : together_path(&options->settings, word);
 }

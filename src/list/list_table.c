@@ -7,7 +7,6 @@
 #include "base/xalloc.h"
 #include "ensemble/fault.h"
 #include "list/describe.h"
-#include "list/list_name.h"
 #include "list/list_parts.h"
 
 static const struct table_column lock_columns[] = {
@@ -84,7 +83,7 @@ static char *holder_text(const struct view *view)
     return describe_who(&view->contenders[0]);
 }
 
-static void add_lock(struct table *table, const struct list *list, const struct view *view)
+static void set_lock(struct table_cell *row, const struct list *list, const struct view *view)
 {
     bool held = !view->unread && view->state == VIEW_HELD;
     const struct table_cell cells[LOCK_COLUMNS] = {
@@ -98,18 +97,17 @@ static void add_lock(struct table *table, const struct list *list, const struct 
         {.text = held ? describe_command(&view->contenders[0]) : xstrdup("")},
     };
 
-    table_add(table, cells);
+    memcpy(row, cells, sizeof(cells));
 }
 
 static void print_locks(const struct list *list, const struct view *views, size_t count,
                         const struct table_output *out)
 {
-    struct table *table = table_new(lock_columns, LOCK_COLUMNS);
+    struct table_cell *cells = xcalloc(count * LOCK_COLUMNS, sizeof(cells[0]));
 
     for (size_t i = 0; i < count; i++)
-        add_lock(table, list, &views[i]);
-    table_print(table, out);
-    table_free(table);
+        set_lock(cells + i * LOCK_COLUMNS, list, &views[i]);
+    table_print(lock_columns, LOCK_COLUMNS, cells, count, out);
 }
 
 /* ---- one lock ---- */
@@ -122,7 +120,7 @@ static char *contender_text(const struct view_contender *contender)
     return describe_who(contender);
 }
 
-static void add_contender(struct table *table, const struct view *view, size_t index)
+static void set_contender(struct table_cell *row, const struct view *view, size_t index)
 {
     const struct view_contender *contender = &view->contenders[index];
     char *place = contender->holds      ? xstrdup("holds")
@@ -137,7 +135,7 @@ static void add_contender(struct table *table, const struct view *view, size_t i
         {.text = describe_command(contender)},
     };
 
-    table_add(table, cells);
+    memcpy(row, cells, sizeof(cells));
 }
 
 /* Returns "held, exclusive", or what else to say of the lock's state. */
@@ -169,9 +167,9 @@ static char *state_sentence(const struct view *view)
     return text;
 }
 
-static void print_line(const struct table_output *out, const char *clean, enum text_style style)
+void list_print_line(const struct table_output *out, const char *clean, enum text_style style)
 {
-    char *cut = out->width ? text_cut(clean, out->width) : xstrdup(clean);
+    char *cut = text_cut(clean, out->width ? out->width : SIZE_MAX);
 
     text_put(out->to, cut, style, out->colours);
     putc('\n', out->to);
@@ -196,8 +194,8 @@ static void print_head(const struct list *list, const struct view *view,
                  xasprintf("%s, lease %s", state, clock_format(view->lease_ms * CLOCK_MS, span)));
     if (view->success_ms)
         xreplace(&state, xasprintf("%s, %s", state, success));
-    print_line(out, name, TEXT_BOLD);
-    print_line(out, state, state_style(view));
+    list_print_line(out, name, TEXT_BOLD);
+    list_print_line(out, state, state_style(view));
     free(name);
     free(path);
     free(state);
@@ -207,17 +205,16 @@ static void print_head(const struct list *list, const struct view *view,
 static void print_queue(const struct list *list, const struct view *view,
                         const struct table_output *out)
 {
-    struct table *table;
+    struct table_cell *cells;
 
     print_head(list, view, out);
     if (!view->len)
         return;
-    table = table_new(queue_columns, QUEUE_COLUMNS);
+    cells = xcalloc(view->len * QUEUE_COLUMNS, sizeof(cells[0]));
     for (size_t i = 0; i < view->len; i++)
-        add_contender(table, view, i);
+        set_contender(cells + i * QUEUE_COLUMNS, view, i);
     putc('\n', out->to);
-    table_print(table, out);
-    table_free(table);
+    table_print(queue_columns, QUEUE_COLUMNS, cells, view->len, out);
 }
 
 void list_print(const struct list *list, const struct view *views, size_t count,

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "list/describe.h"
-#include "list/list_name.h"
 #include "list/list_parts.h"
 #include "list/screen.h"
 #include "process/signals.h"
@@ -26,8 +25,7 @@ struct watch {
     struct screen screen;
     bool live; /* draws pictures on a terminal; else prints lines */
     bool contact;
-    bool stale;          /* views may have changed since they were told */
-    int64_t stale_since; /* see clock.h */
+    int64_t stale_since; /* views may have changed since they were told; else CLOCK_NEVER */
     int64_t drawn_at;
     struct view *views; /* as told last; NULL: none were */
     size_t count;
@@ -37,13 +35,12 @@ struct watch {
 
 static int print_line(const struct list *list, const struct change *change)
 {
-    char when[TEXT_TIME_SIZE];
+    char when[TEXT_TIME_SIZE] = "";
     time_t now = time(NULL);
     struct tm local;
     char *name = list_name(list->options, change->view->path);
     char *clean = text_clean(name);
 
-    when[0] = '\0';
     if (localtime_r(&now, &local))
         strftime(when, sizeof(when), "%FT%T%z", &local);
     printf("%s %s %s", when, clean, list_change_word(change->kind));
@@ -78,7 +75,6 @@ static void print_status(const struct watch *watch, const struct table_output *o
     char span[CLOCK_FORMAT_SIZE];
     const char *servers = servers_text(watch->admin->options->servers);
     char *status;
-    char *cut;
 
     text_clock(text_now(), now);
     if (watch->contact) {
@@ -92,11 +88,9 @@ static void print_status(const struct watch *watch, const struct table_output *o
         status = xasprintf("%s  no contact with %s for %s; as it was then:", now, servers,
                            clock_short(silence / CLOCK_MS, span));
     }
-    cut = text_cut(status, out->width);
-    text_put(out->to, cut, watch->contact ? TEXT_DIM : TEXT_BAD, out->colours);
-    fputs("\n\n", out->to);
+    list_print_line(out, status, watch->contact ? TEXT_DIM : TEXT_BAD);
+    putc('\n', out->to);
     free(status);
-    free(cut);
 }
 
 static void draw(struct watch *watch)
@@ -132,7 +126,7 @@ static int tell(struct watch *watch)
     survey_views_free(watch->views, watch->count);
     watch->views = views;
     watch->count = count;
-    watch->stale = false;
+    watch->stale_since = CLOCK_NEVER;
     if (watch->live)
         draw(watch);
     return status;
@@ -143,8 +137,6 @@ static int64_t tell_at(const struct watch *watch)
 {
     int64_t at = watch->stale_since;
 
-    if (!watch->stale)
-        return CLOCK_NEVER;
     if (!survey_complete(watch->survey))
         at = clock_add(at, PATIENCE);
     if (watch->live && at < watch->drawn_at + FRAME)
@@ -152,18 +144,10 @@ static int64_t tell_at(const struct watch *watch)
     return at;
 }
 
-/* Returns when to draw the next picture: the times in it grow by the second. */
-static int64_t next_picture(const struct watch *watch)
-{
-    return watch->live ? clock_add(watch->drawn_at, CLOCK_S) : CLOCK_NEVER;
-}
-
 static void take_event(struct watch *watch, const struct session_event *event)
 {
-    if (survey_handle(watch->survey, event) && !watch->stale) {
-        watch->stale = true;
+    if (survey_handle(watch->survey, event) && watch->stale_since == CLOCK_NEVER)
         watch->stale_since = clock_now();
-    }
     if (event->type == SESSION_DISCONNECTED && watch->contact && !watch->live)
         log_notice("lost contact with %s; retrying", servers_text(watch->admin->options->servers));
     if (event->type == SESSION_CONNECTED && !watch->contact && !watch->live)
@@ -204,9 +188,10 @@ static int follow(struct watch *watch)
     int status = tell(watch);
 
     while (status == 0) {
-        int64_t due = tell_at(watch);
+        /* The times in a picture grow by the second. */
+        int64_t next_picture = watch->live ? clock_add(watch->drawn_at, CLOCK_S) : CLOCK_NEVER;
 
-        switch (admin_next(watch->admin, clock_earlier(due, next_picture(watch)), &event)) {
+        switch (admin_next(watch->admin, clock_earlier(tell_at(watch), next_picture), &event)) {
         case ADMIN_EVENT:
             take_event(watch, &event);
             break;

@@ -41,23 +41,15 @@ bool screen_colours(void)
     return screen_is_live() && !(no_color && *no_color);
 }
 
-static void put(const char *text, size_t len)
+static void put(const char *text)
 {
-    while (len) {
-        ssize_t done = write(STDOUT_FILENO, text, len);
+    while (*text) {
+        ssize_t done = write(STDOUT_FILENO, text, strlen(text));
 
         if (done < 0 && errno != EINTR)
             return; /* the terminal is gone; SIGHUP will say so */
-        if (done > 0) {
-            text += done;
-            len -= (size_t)done;
-        }
+        text += done > 0 ? done : 0;
     }
-}
-
-static void put_text(const char *text)
-{
-    put(text, strlen(text));
 }
 
 void screen_enter(struct screen *screen)
@@ -75,7 +67,7 @@ void screen_enter(struct screen *screen)
         raw.c_cc[VTIME] = 0;
         tcsetattr(STDIN_FILENO, TCSANOW, &raw);
     }
-    put_text("\033[?1049h\033[?25l");
+    put("\033[?1049h\033[?25l");
     screen->entered = true;
 }
 
@@ -84,19 +76,10 @@ void screen_leave(struct screen *screen)
     if (!screen->entered)
         return;
     tcflow(STDOUT_FILENO, TCOON); /* else a stopped terminal would hold us up */
-    put_text("\033[?25h\033[?1049l");
+    put("\033[?25h\033[?1049l");
     if (screen->has_keys)
         tcsetattr(STDIN_FILENO, TCSANOW, &screen->found);
     screen->entered = false;
-}
-
-static size_t count_lines(const char *text)
-{
-    size_t lines = 0;
-
-    for (; *text; text++)
-        lines += *text == '\n';
-    return lines;
 }
 
 /* Erases each line before it writes it: after a full line the cursor is on its last character. */
@@ -104,14 +87,17 @@ void screen_draw(const char *text)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     size_t rows = window().ws_row;
-    size_t lines = count_lines(text);
-    size_t shown = lines > rows ? rows - 1 : lines;
+    size_t lines = 0;
+    size_t shown;
     char *frame = NULL;
     size_t len = 0;
     FILE *to;
 
     if (poll(&out, 1, 0) != 1 || !(to = open_memstream(&frame, &len)))
         return;
+    for (const char *c = text; *c; c++)
+        lines += *c == '\n';
+    shown = lines > rows ? rows - 1 : lines;
     fputs("\033[H", to);
     for (size_t row = 0; row < shown; row++) {
         size_t line = strcspn(text, "\n");
@@ -124,6 +110,6 @@ void screen_draw(const char *text)
     else if (lines < rows)
         fputs("\r\n\033[J", to);
     if (fclose(to) == 0)
-        put(frame, len);
+        put(frame);
     free(frame);
 }

@@ -20,16 +20,12 @@ static void ask(struct survey *survey, struct znode *znode, enum ask what)
     znode->again[what] = false;
     znode->pending++;
     survey->pending++;
-    switch (what) {
-    case ASK_LIST:
+    if (what == ASK_LIST)
         session_get_children(survey->session, tag, znode->path, survey->watch);
-        break;
-    case ASK_GET:
+    else if (what == ASK_GET)
         session_get(survey->session, tag, znode->path, survey->watch);
-        break;
-    default:
+    else
         session_await(survey->session, tag, znode->path);
-    }
 }
 
 /* Asks in this order, so that the lock's data is not older than the list. */
@@ -71,14 +67,13 @@ static bool take_list(struct survey *survey, struct znode *znode, const struct s
     bool changed = znode->list_rc != event->rc;
 
     znode->list_rc = event->rc;
-    if (event->rc == ZOK)
-        znode->stat = event->stat;
-    if (event->rc == ZOK)
-        return tree_set_children(survey, znode, event->children, event->children_len, ask_all) ||
-               changed;
     if (event->rc == ZNONODE)
         is_gone(survey, znode);
-    return changed;
+    if (event->rc != ZOK)
+        return changed;
+    znode->stat = event->stat;
+    return tree_set_children(survey, znode, event->children, event->children_len, ask_all) ||
+           changed;
 }
 
 static bool take_data(struct survey *survey, struct znode *znode, const struct session_event *event)
@@ -115,7 +110,8 @@ static bool take_reply(struct survey *survey, const struct session_event *event)
     znode->pending--;
     survey->pending--;
     if (znode->dropped) {
-        tree_free_dropped(survey, znode);
+        if (!znode->pending)
+            tree_free(survey, znode);
         return true; /* it may have been the last answer to wait for */
     }
     if (session_rc_unknown(event->rc)) {
@@ -163,7 +159,7 @@ static void start_over(struct survey *survey)
         znode->pending = 0;
         memset(znode->again, 0, sizeof(znode->again));
         if (znode->dropped)
-            tree_free_dropped(survey, znode);
+            tree_free(survey, znode);
         else
             ask_all(survey, znode);
     }
@@ -178,21 +174,14 @@ static void go_on(struct survey *survey)
 
 bool survey_handle(struct survey *survey, const struct session_event *event)
 {
-    switch (event->type) {
-    case SESSION_CONNECTED:
-        go_on(survey);
-        break;
-    case SESSION_DISCONNECTED:
-        break;
-    case SESSION_EXPIRED:
-        start_over(survey);
-        break;
-    case SESSION_WATCH:
-        take_watch(survey, event);
-        break;
-    case SESSION_REPLY:
+    if (event->type == SESSION_REPLY)
         return take_reply(survey, event);
-    }
+    if (event->type == SESSION_CONNECTED)
+        go_on(survey);
+    else if (event->type == SESSION_EXPIRED)
+        start_over(survey);
+    else if (event->type == SESSION_WATCH)
+        take_watch(survey, event);
     return false;
 }
 
@@ -221,13 +210,12 @@ struct survey *survey_new(struct session *session, enum session_watch watch)
 static void add_root(struct survey *survey, const char *path, enum survey_depth depth,
                      enum survey_role role)
 {
-    size_t len = survey->roots_len++;
+    struct znode *root = tree_new(survey, NULL, xstrdup(path), depth);
 
-    survey->roots = xreallocarray(survey->roots, len + 1, sizeof(void *));
-    survey->roles = xreallocarray(survey->roles, len + 1, sizeof(survey->roles[0]));
-    survey->roots[len] = tree_new(survey, NULL, path, depth);
-    survey->roles[len] = role;
-    ask_all(survey, survey->roots[len]);
+    root->role = role;
+    survey->roots = xreallocarray(survey->roots, survey->roots_len + 1, sizeof(void *));
+    survey->roots[survey->roots_len++] = root;
+    ask_all(survey, root);
 }
 
 void survey_add(struct survey *survey, const char *path, enum survey_depth depth, bool by_name)
@@ -248,16 +236,10 @@ void survey_free(struct survey *survey)
 {
     if (!survey)
         return;
-    for (size_t i = 0; i < survey->slots_len; i++) {
-        if (survey->slots[i]) {
-            survey->slots[i]->pending = 0;
-            tree_free_dropped(survey, survey->slots[i]);
-        }
-    }
-    for (size_t i = 0; i < survey->roots_len; i++)
-        tree_drop(survey, survey->roots[i]);
+    for (size_t i = 0; i < survey->slots_len; i++)
+        if (survey->slots[i])
+            tree_free(survey, survey->slots[i]);
     free(survey->roots);
-    free(survey->roles);
     free(survey->slots);
     free(survey);
 }
@@ -266,13 +248,14 @@ void survey_free(struct survey *survey)
 static int refuse_parts(const struct survey *survey)
 {
     for (size_t i = 0; i < survey->roots_len; i++) {
-        const struct znode *semaphore = survey_semaphore_around(survey, i);
+        const struct znode *root = survey->roots[i];
+        const struct znode *semaphore = survey_semaphore_around(survey, root);
 
         if (semaphore) {
-            const char *before = log_set_lock(survey->roots[i]->path);
+            const char *before = log_set_lock(root->path);
 
-            log_error("%s is a part of the semaphore %s; give that one as LOCK",
-                      survey->roots[i]->path, semaphore->path);
+            log_error("%s is a part of the semaphore %s; give that one as LOCK", root->path,
+                      semaphore->path);
             log_set_lock(before);
             return EXITCODE_USAGE;
         }

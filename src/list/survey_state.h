@@ -13,9 +13,9 @@ enum { SURVEY_MAX = 100000 };
 
 enum ask { ASK_LIST, ASK_GET, ASK_AWAIT, ASKS };
 
-/* Why a root is read. */
+/* Why a znode is read. */
 enum survey_role {
-    ROLE_PLACE,
+    ROLE_PLACE,  /* of a root: a place; of others: they are below one */
     ROLE_ASKED,  /* a place that was asked for by name */
     ROLE_BESIDE, /* to know more of such a place; not shown */
 };
@@ -25,6 +25,7 @@ struct znode {
     const char *name; /* the last part of path */
     struct znode *parent;
     enum survey_depth depth;
+    enum survey_role role;
     bool contender;
     bool is_note;         /* the note of --once-per, for the lock beside it */
     size_t slot;          /* in the survey's table */
@@ -47,7 +48,6 @@ struct survey {
     struct session *session;
     enum session_watch watch;
     struct znode **roots;
-    enum survey_role *roles; /* of the roots */
     size_t roots_len;
     struct znode **slots; /* all znodes, with gaps; a request's tag names the slot */
     size_t slots_len;
@@ -57,12 +57,6 @@ struct survey {
     size_t pending;   /* of all znodes */
 };
 
-/*
- * In survey_views.c.  Returns the semaphore of which the root with this index, asked for by name,
- * is a part; else NULL.
- */
-const struct znode *survey_semaphore_around(const struct survey *survey, size_t root);
-
 /* Returns true if only its data is read, no children. */
 static inline bool survey_is_leaf(const struct znode *znode)
 {
@@ -71,15 +65,15 @@ static inline bool survey_is_leaf(const struct znode *znode)
 
 /* ---- survey_tree.c ---- */
 
-/* Returns a znode that was not read yet: below parent, or a root if that is NULL. */
-struct znode *tree_new(struct survey *survey, struct znode *parent, const char *path,
+/* Returns a znode that was not read yet: below parent, or a root if that is NULL.  Takes path. */
+struct znode *tree_new(struct survey *survey, struct znode *parent, char *path,
                        enum survey_depth depth);
 
 /* Takes it and all znodes below it out of the tree. */
 void tree_drop(struct survey *survey, struct znode *znode);
 
-/* Frees it if it was dropped and no answer is on its way. */
-void tree_free_dropped(struct survey *survey, struct znode *znode);
+/* Frees it alone: no answer is on its way. */
+void tree_free(struct survey *survey, struct znode *znode);
 
 /*
  * Sets the children to the znodes with these names, as far as they are of interest.  Calls unknown
@@ -93,5 +87,10 @@ struct znode *tree_child(const struct znode *znode, const char *name);
 
 /* Returns the znode at path, at or below this root, or NULL. */
 struct znode *tree_find(struct znode *root, const char *path);
+
+/* ---- survey_views.c ---- */
+
+/* Returns the semaphore of which this root, if it was asked for by name, is a part; else NULL. */
+const struct znode *survey_semaphore_around(const struct survey *survey, const struct znode *root);
 
 #endif

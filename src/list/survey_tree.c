@@ -14,24 +14,22 @@ static size_t find_slot(struct survey *survey)
     while (slot < survey->slots_len && survey->slots[slot])
         slot++;
     if (slot == survey->slots_len) {
-        size_t len = 2 * slot + 16;
-
-        survey->slots = xreallocarray(survey->slots, len, sizeof(void *));
-        memset(survey->slots + slot, 0, (len - slot) * sizeof(void *));
-        survey->slots_len = len;
+        survey->slots_len = 2 * slot + 16;
+        survey->slots = xreallocarray(survey->slots, survey->slots_len, sizeof(void *));
+        memset(survey->slots + slot, 0, (survey->slots_len - slot) * sizeof(void *));
     }
     survey->slot_hint = slot + 1;
     return slot;
 }
 
-struct znode *tree_new(struct survey *survey, struct znode *parent, const char *path,
+struct znode *tree_new(struct survey *survey, struct znode *parent, char *path,
                        enum survey_depth depth)
 {
     struct znode *znode = xcalloc(1, sizeof(*znode));
     int32_t sequence;
 
-    znode->path = xstrdup(path);
-    znode->name = strrchr(znode->path, '/') + 1;
+    znode->path = path;
+    znode->name = strrchr(path, '/') + 1;
     znode->parent = parent;
     znode->depth = depth;
     znode->contender = parent && recipe_sequence(znode->name, &sequence);
@@ -43,10 +41,8 @@ struct znode *tree_new(struct survey *survey, struct znode *parent, const char *
     return znode;
 }
 
-void tree_free_dropped(struct survey *survey, struct znode *znode)
+void tree_free(struct survey *survey, struct znode *znode)
 {
-    if (!znode->dropped || znode->pending)
-        return;
     survey->slots[znode->slot] = NULL;
     survey->len--;
     if (znode->slot < survey->slot_hint)
@@ -63,7 +59,8 @@ void tree_drop(struct survey *survey, struct znode *znode)
         tree_drop(survey, znode->children[i]);
     znode->len = 0;
     znode->dropped = true;
-    tree_free_dropped(survey, znode);
+    if (!znode->pending)
+        tree_free(survey, znode);
 }
 
 /* The two znodes of a semaphore are part of the lock. */
@@ -83,15 +80,6 @@ static bool is_of_interest(const struct znode *znode, const char *name)
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static struct znode *new_child(struct survey *survey, struct znode *znode, const char *name)
-{
-    char *path = xasprintf("%s/%s", znode->path[1] ? znode->path : "", name);
-    struct znode *child = tree_new(survey, znode, path, znode->depth);
-
-    free(path);
-    return child;
 }
 
 /* Returns true if it was gone when it was read last: since it is listed, it was made again. */
@@ -118,35 +106,34 @@ bool tree_set_children(struct survey *survey, struct znode *znode, char *const *
     size_t wanted_len = 0;
     size_t children_len = 0;
     size_t old = 0;
-    bool changed = false;
+    size_t kept = 0;
+    bool changed;
 
     for (size_t i = 0; i < len; i++)
         if (is_of_interest(znode, names[i]))
             wanted[wanted_len++] = names[i];
     qsort(wanted, wanted_len, sizeof(wanted[0]), compare_names);
     for (size_t i = 0; i < wanted_len; i++) {
-        for (; old < znode->len && strcmp(znode->children[old]->name, wanted[i]) < 0; old++) {
-            tree_drop(survey, znode->children[old]);
-            changed = true;
-        }
+        while (old < znode->len && strcmp(znode->children[old]->name, wanted[i]) < 0)
+            tree_drop(survey, znode->children[old++]);
         if (old < znode->len && strcmp(znode->children[old]->name, wanted[i]) == 0) {
             struct znode *child = znode->children[old++];
 
             children[children_len++] = child;
+            kept++;
             if (is_gone(child))
                 unknown(survey, child);
         } else if (has_room(survey, znode)) {
-            struct znode *child = new_child(survey, znode, wanted[i]);
+            char *path = xasprintf("%s/%s", znode->path[1] ? znode->path : "", wanted[i]);
+            struct znode *child = tree_new(survey, znode, path, znode->depth);
 
             children[children_len++] = child;
             unknown(survey, child);
-            changed = true;
         }
     }
-    for (; old < znode->len; old++) {
-        tree_drop(survey, znode->children[old]);
-        changed = true;
-    }
+    while (old < znode->len)
+        tree_drop(survey, znode->children[old++]);
+    changed = kept < znode->len || kept < children_len;
     free(wanted);
     free(znode->children);
     znode->children = children;

@@ -5,12 +5,11 @@
 #include "list/survey_state.h"
 #include "lock/note.h"
 
-/* Views, as far as they were made. */
+/* Views, as far as they were made: one for each znode at the most. */
 struct gathering {
     const struct survey *survey;
     struct view *views;
     size_t len;
-    size_t size;
 };
 
 /* The children of a kazoo Semaphore have no sequence numbers. */
@@ -117,38 +116,28 @@ static bool is_unfinished_part(const struct znode *znode)
     return has_contenders(znode);
 }
 
-const struct znode *survey_semaphore_around(const struct survey *survey, size_t root)
+const struct znode *survey_semaphore_around(const struct survey *survey, const struct znode *root)
 {
-    const char *path = survey->roots[root]->path;
-    size_t len = (size_t)(survey->roots[root]->name - 1 - path);
+    size_t len = (size_t)(root->name - 1 - root->path);
 
-    if (survey->roles[root] != ROLE_ASKED || !recipe_is_semaphore_part(path + len + 1))
+    if (root->role != ROLE_ASKED || !recipe_is_semaphore_part(root->name))
         return NULL;
     for (size_t i = 0; i < survey->roots_len; i++) {
         const struct znode *above = survey->roots[i];
 
-        if (survey->roles[i] == ROLE_BESIDE && strncmp(above->path, path, len) == 0 &&
+        if (above->role == ROLE_BESIDE && strncmp(above->path, root->path, len) == 0 &&
             !above->path[len] && leases_of(above, has_kazoo_permits(above)))
             return above;
     }
     return NULL;
 }
 
-static struct view *new_view(struct gathering *gathering)
-{
-    if (gathering->len == gathering->size) {
-        gathering->size = 2 * gathering->size + 16;
-        gathering->views =
-            xreallocarray(gathering->views, gathering->size, sizeof(gathering->views[0]));
-    }
-    return &gathering->views[gathering->len++];
-}
-
-/* Returns the note of --once-per for the lock there, or NULL: its sibling, or a root of its own. */
-static const struct znode *note_of(const struct survey *survey, const struct znode *znode)
+/* Reads the note of --once-per for the lock there: its sibling, or a root of its own. */
+static int64_t success_of(const struct survey *survey, const struct znode *znode)
 {
     char *path = note_path(znode->path);
     const struct znode *note = NULL;
+    int64_t began = NOTE_NEVER;
 
     if (znode->parent)
         note = tree_child(znode->parent, strrchr(path, '/') + 1);
@@ -156,14 +145,6 @@ static const struct znode *note_of(const struct survey *survey, const struct zno
         if (strcmp(survey->roots[i]->path, path) == 0)
             note = survey->roots[i];
     free(path);
-    return note;
-}
-
-static int64_t success_of(const struct survey *survey, const struct znode *znode)
-{
-    const struct znode *note = note_of(survey, znode);
-    int64_t began = NOTE_NEVER;
-
     if (note && note->get_rc == ZOK)
         note_decode(note->data, note->data_len, &began);
     return began;
@@ -181,11 +162,12 @@ static int fault_of(const struct znode *znode)
 static void add_bare(struct gathering *gathering, const struct znode *znode,
                      const struct znode *unread)
 {
-    *new_view(gathering) = (struct view){.path = xstrdup(znode->path),
-                                         .exists = znode->list_rc != ZNONODE,
-                                         .success_ms = success_of(gathering->survey, znode),
-                                         .unread = unread ? xstrdup(unread->path) : NULL,
-                                         .unread_rc = unread ? fault_of(unread) : ZOK};
+    gathering->views[gathering->len++] =
+        (struct view){.path = xstrdup(znode->path),
+                      .exists = znode->list_rc != ZNONODE,
+                      .success_ms = success_of(gathering->survey, znode),
+                      .unread = unread ? xstrdup(unread->path) : NULL,
+                      .unread_rc = unread ? fault_of(unread) : ZOK};
 }
 
 /* Returns false if nothing more can be known of it. */
@@ -193,31 +175,26 @@ static bool add_lock(struct gathering *gathering, const struct znode *znode,
                      const struct znode *leases)
 {
     const struct znode *queue = leases ? tree_child(znode, RECIPE_SEMAPHORE_LOCKS) : NULL;
+    const struct znode *parts[] = {znode, leases, queue};
     struct view_source source;
     struct view_source queue_source = {0};
-    const struct znode *unread = NULL;
-    struct view *view;
+    struct view *view = &gathering->views[gathering->len];
 
-    if (fault_of(znode))
-        unread = znode;
-    else if (leases && fault_of(leases))
-        unread = leases;
-    else if (queue && fault_of(queue))
-        unread = queue;
-    if (unread) {
-        add_bare(gathering, znode, unread);
-        return false;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (parts[i] && fault_of(parts[i])) {
+            add_bare(gathering, znode, parts[i]);
+            return false;
+        }
     }
     source_of(leases ? leases : znode, &source);
     if (queue)
         source_of(queue, &queue_source);
-    view = new_view(gathering);
     view_make(view, znode->path, &source, leases ? &queue_source : NULL);
     view->success_ms = success_of(gathering->survey, znode);
-    if (!view->is_lock) {
+    if (view->is_lock)
+        gathering->len++;
+    else
         view_release(view);
-        gathering->len--;
-    }
     return true;
 }
 
@@ -231,8 +208,7 @@ static void gather(struct gathering *gathering, const struct znode *znode, bool 
         return;
     for (size_t i = 0; znode->depth != SURVEY_LOCK && i < znode->len; i++) {
         const struct znode *child = znode->children[i];
-        /* Also unused parts beside a kazoo Semaphore: it is shown as kazoo's, as which it is used.
-         */
+        /* Also unused parts beside a kazoo Semaphore: it is used, and shown, as kazoo's. */
         bool is_child_part = is_unfinished_part(child) ||
                              (recipe_is_semaphore_part(child->name) &&
                               (leases || (is_kazoo_semaphore && !has_contenders(child))));
@@ -263,20 +239,20 @@ static size_t drop_doubles(struct view *views, size_t len)
 
 struct view *survey_views(const struct survey *survey, size_t *count)
 {
-    struct gathering gathering = {.survey = survey};
+    struct gathering gathering = {survey, xcalloc(survey->len + 1, sizeof(struct view)), 0};
 
     for (size_t i = 0; i < survey->roots_len; i++) {
+        const struct znode *root = survey->roots[i];
         size_t before = gathering.len;
 
-        if (survey->roles[i] == ROLE_BESIDE)
+        if (root->role == ROLE_BESIDE)
             continue;
-        if (!survey_semaphore_around(survey, i))
-            gather(&gathering, survey->roots[i], is_unfinished_part(survey->roots[i]));
-        if (survey->roles[i] == ROLE_ASKED && gathering.len == before)
-            add_bare(&gathering, survey->roots[i], NULL);
+        if (!survey_semaphore_around(survey, root))
+            gather(&gathering, root, is_unfinished_part(root));
+        if (root->role == ROLE_ASKED && gathering.len == before)
+            add_bare(&gathering, root, NULL);
     }
-    if (gathering.len)
-        qsort(gathering.views, gathering.len, sizeof(gathering.views[0]), compare);
+    qsort(gathering.views, gathering.len, sizeof(gathering.views[0]), compare);
     *count = drop_doubles(gathering.views, gathering.len);
     return gathering.views;
 }

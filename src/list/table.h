@@ -26,17 +26,8 @@ struct table_output {
     bool colours;
 };
 
-struct table;
-
-/* The columns have to live as long as the table. */
-struct table *table_new(const struct table_column *columns, size_t count);
-
-/* Appends a row: a cell for each column.  The table frees their texts. */
-void table_add(struct table *table, const struct table_cell *cells);
-
-/* Prints it with its titles. */
-void table_print(struct table *table, const struct table_output *out);
-
-void table_free(struct table *table);
+/* Prints rows of cells, one for each column, below the titles.  Frees cells and their texts. */
+void table_print(const struct table_column *columns, size_t columns_len, struct table_cell *cells,
+                 size_t rows, const struct table_output *out);
 
 #endif

@@ -118,8 +118,7 @@ static void put_holders_first(struct view *view, size_t first)
     }
 }
 
-/* settled_at: the pzxid if a contender that came with it has to wait for a vanished holder; else 0.
- */
+/* settled_at: the pzxid if a contender that came with it must wait for a vanished holder; or 0. */
 static void judge(struct view *view, bool semaphore, size_t first, int64_t settled_at)
 {
     for (size_t i = 0; i < view->len; i++) {
