@@ -69,15 +69,14 @@ void log_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Passes on what the client library says, a text of this length. */
-void log_library(const char *text, int len);
+/* Passes on what the client library says. */
+void log_library(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * Events in the life of a lock, in their order.  Their names and fields in JSON are in
  * the manual and stay as they are.
  */
 enum log_event {
-    LOG_NO_EVENT,
     LOG_CONNECTED,
     LOG_QUEUED,
     LOG_BUSY,       /* a notice */

@@ -80,7 +80,7 @@ void trouble_on_log(const char *message)
     const char *text = strstr(message, "ZOO_");
 
     text = text ? text : message;
-    log_library(text, (int)strcspn(text, "\n"));
+    log_library("%.*s", (int)strcspn(text, "\n"), text);
 }
 
 const char *session_trouble(struct session *session, char *buf, size_t size)
