@@ -193,6 +193,16 @@ LOG_FUNCTION(log_info, .severity = LOG_SEVERITY_INFO)
 LOG_FUNCTION(log_debug, .severity = LOG_SEVERITY_DEBUG)
 LOG_FUNCTION(log_library, .severity = LOG_SEVERITY_DEBUG, .source = "zookeeper")
 
+int log_failure(int status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say((struct log_line){.severity = LOG_SEVERITY_ERROR}, format, args);
+    va_end(args);
+    return status;
+}
+
 void log_event(enum log_event event, const struct log_field *fields, const char *format, ...)
 {
     const struct log_line line = {

@@ -198,7 +198,9 @@ static int take_config(struct options *options)
         settings_add(&files, servers);
     if (status == 0)
         status = resolve_check_all(&files, options->action);
-    settings_move(&options->settings, &files);
+    for (size_t i = 0; i < files.len; i++)
+        settings_add(&options->settings, &files.list[i]);
+    settings_release(&files);
     return status;
 }
 
@@ -253,7 +255,7 @@ int arguments_parse(struct options *options, int argc, char **argv, bool *done)
     if (status == 0)
         take_listed(options);
     if (status == 0)
-        status = resolve_settings(options, &options->settings, options->name);
+        status = resolve_settings(options);
     if (status == 0)
         action_settle(options);
     if (status == 0 && options->action == ACTION_SHOW_CONFIG) {

@@ -25,8 +25,7 @@ static void *member_of(struct options *options, const struct setting *setting)
 /* Says what a setting takes, and returns the exit status. */
 static int refuse(const struct setting *setting, const char *what)
 {
-    log_error("%s takes %s, not '%s'", setting->name, what, setting->text);
-    return EXITCODE_USAGE;
+    return log_failure(EXITCODE_USAGE, "%s takes %s, not '%s'", setting->name, what, setting->text);
 }
 
 /* ---- words ---- */
@@ -118,9 +117,8 @@ int values_number(struct options *options, const struct setting *setting)
 
     if (parse_number(setting->text, least, most, member_of(options, setting)))
         return 0;
-    log_error("%s takes a number from %ld to %ld, not '%s'", setting->name, least, most,
-              setting->text);
-    return EXITCODE_USAGE;
+    return log_failure(EXITCODE_USAGE, "%s takes a number from %ld to %ld, not '%s'", setting->name,
+                       least, most, setting->text);
 }
 
 int values_status(struct options *options, const struct setting *setting)
@@ -164,9 +162,8 @@ static int take_time(const struct setting *setting, int64_t least, int64_t most,
 
     if (clock_parse(setting->text, span) && *span >= least && *span <= most)
         return 0;
-    log_error("%s takes a time from %s to %s, not '%s'", setting->name, clock_format(least, a),
-              clock_format(most, b), setting->text);
-    return EXITCODE_USAGE;
+    return log_failure(EXITCODE_USAGE, "%s takes a time from %s to %s, not '%s'", setting->name,
+                       clock_format(least, a), clock_format(most, b), setting->text);
 }
 
 int values_time(struct options *options, const struct setting *setting)
@@ -246,11 +243,10 @@ int values_path(struct options *options, const struct setting *setting)
     (void)options;
     if (setting->text[0] != '/')
         return refuse(setting, "the path of a znode, such as /app/nightly");
-    if (setting->lock[0] == '/' && strcmp(setting->lock, setting->text) != 0) {
-        log_error("%s cannot be another one for the lock %s, which is named by its path",
-                  setting->name, setting->lock);
-        return EXITCODE_USAGE;
-    }
+    if (setting->lock[0] == '/' && strcmp(setting->lock, setting->text) != 0)
+        return log_failure(EXITCODE_USAGE,
+                           "%s cannot be another one for the lock %s, which is named by its path",
+                           setting->name, setting->lock);
     return values_is_lock(setting->text) ? 0 : EXITCODE_USAGE;
 }
 
@@ -281,10 +277,9 @@ int values_node_style(struct options *options, const struct setting *setting)
         return refuse(setting, "curator, kazoo or plain:PREFIX");
     if (options->naming.style == NAMING_PLAIN)
         wrong = lockname_prefix_fault(options->naming.prefix);
-    if (wrong) {
-        log_error("the PREFIX '%s' of %s %s", options->naming.prefix, setting->name, wrong);
-        return EXITCODE_USAGE;
-    }
+    if (wrong)
+        return log_failure(EXITCODE_USAGE, "the PREFIX '%s' of %s %s", options->naming.prefix,
+                           setting->name, wrong);
     return 0;
 }
 

@@ -18,7 +18,7 @@
 /* Only -q on the command line: quiet in a config file does not silence a list. */
 static bool asks_by_status(const struct options *options)
 {
-    return options_typed(options, CHOICE_LOG_LEVEL) && options->log_level == LOG_LEVEL_ERROR &&
+    return options->typed[CHOICE_LOG_LEVEL] && options->log_level == LOG_LEVEL_ERROR &&
            !options->names_only;
 }
 

@@ -40,7 +40,7 @@ const char *list_name_root(const struct options *options)
 /* Returns true if a user who types this name means the path. */
 static bool means(const struct options *options, const char *name, const char *path)
 {
-    char *meant = together_path(&options->settings, name);
+    char *meant = together_path(options, name);
     bool same = meant && strcmp(meant, path) == 0;
 
     free(meant);
@@ -49,7 +49,7 @@ static bool means(const struct options *options, const char *name, const char *p
 
 bool list_name_is_elsewhere(const struct options *options, const char *name)
 {
-    return !together_same_ensemble(&options->settings, name, options->name);
+    return !together_same_ensemble(options, name);
 }
 
 static char *configured_name(const struct options *options, const char *path)
@@ -82,5 +82,5 @@ char *list_name(const struct options *options, const char *path)
 
 char *list_name_path(const struct options *options, const char *word)
 {
-    return strcmp(word, "/") == 0 ? xstrdup(word) : together_path(&options->settings, word);
+    return strcmp(word, "/") == 0 ? xstrdup(word) : together_path(options, word);
 }
