@@ -93,7 +93,8 @@ static struct line make_line(const struct options *options, const struct option_
     return line;
 }
 
-static void print(const struct options *options, const struct line *lines, size_t count)
+/* Returns the exit status. */
+static int print(const struct options *options, const struct line *lines, size_t count)
 {
     int key_width = 0;
     int value_width = 0;
@@ -113,6 +114,7 @@ static void print(const struct options *options, const struct line *lines, size_
         printf("%s%-*s = %-*s  # %s\n", lines[i].comment ? "# " : "",
                key_width - (lines[i].comment ? 2 : 0), lines[i].key, value_width, lines[i].value,
                lines[i].origin);
+    return text_flush();
 }
 
 int show_config(const struct options *options)
@@ -121,20 +123,15 @@ int show_config(const struct options *options)
     size_t count = 0;
     const char *unfit = options->name;
     bool fits = !unfit || config_can_hold(unfit);
-    int status = 0;
+    int status;
 
     for (size_t i = 0; i < option_table_len && count < MAX_LINES; i++)
         if (is_shown(options, &option_table[i]))
             lines[count++] = make_line(options, &option_table[i]);
     for (size_t i = 0; i < count && fits; i++)
         fits = config_can_hold(unfit = lines[i].value);
-    if (!fits) {
-        log_error("'%s' cannot stand in a config file", unfit);
-        status = EXITCODE_USAGE;
-    } else {
-        print(options, lines, count);
-        status = text_flush();
-    }
+    status = fits ? print(options, lines, count)
+                  : log_failure(EXITCODE_USAGE, "'%s' cannot stand in a config file", unfit);
     for (size_t i = 0; i < count; i++)
         free(lines[i].value);
     return status;
