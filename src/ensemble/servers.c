@@ -136,9 +136,13 @@ static bool has_address(const struct servers *servers, const char *literal, size
     return false;
 }
 
-/* literal: the servers' from now on. */
+/* Adds a literal, which is the servers' from now on, unless it is there already. */
 static void take_address(struct servers *servers, char *literal)
 {
+    if (has_address(servers, literal, strlen(literal))) {
+        free(literal);
+        return;
+    }
     servers->addresses = xreallocarray(servers->addresses, servers->addresses_len + 1,
                                        sizeof(servers->addresses[0]));
     servers->addresses[servers->addresses_len++] = literal;
@@ -146,12 +150,7 @@ static void take_address(struct servers *servers, char *literal)
 
 void servers_add_address(struct servers *servers, const char *address, const char *port)
 {
-    char *literal = xasprintf("%s:%s", address, port);
-
-    if (has_address(servers, literal, strlen(literal)))
-        free(literal);
-    else
-        take_address(servers, literal);
+    take_address(servers, xasprintf("%s:%s", address, port));
 }
 
 void servers_forget_addresses(struct servers *servers)

@@ -257,7 +257,7 @@ static int64_t tick_connection(struct session *session)
             if (!drop_handle(session))
                 return CLOCK_NEVER;
             request_fail_all(session);
-            connect_attempt(session); /* a failure is tried again and told by session_trouble() */
+            connect_attempt(session); /* a failure is tried again and told by trouble_last() */
         }
         return session->attempt_until;
     }

@@ -83,17 +83,10 @@ void trouble_on_log(const char *message)
     log_library("%.*s", (int)strcspn(text, "\n"), text);
 }
 
-const char *session_trouble(struct session *session, char *buf, size_t size)
+bool trouble_last(struct session *session, char text[TROUBLE_SIZE])
 {
     pthread_mutex_lock(&session->mutex);
-    snprintf(buf, size, "%s", session->trouble);
-    pthread_mutex_unlock(&session->mutex);
-    return buf[0] ? buf : NULL;
-}
-
-bool session_lacks_resources(struct session *session)
-{
-    pthread_mutex_lock(&session->mutex);
+    snprintf(text, TROUBLE_SIZE, "%s%s", session->trouble[0] ? ": " : "", session->trouble);
 
     bool lacking = session->lacking;
 

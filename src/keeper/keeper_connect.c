@@ -43,8 +43,7 @@ static bool resolve(struct keeper *keeper, int64_t deadline)
 
 static bool unreachable(struct keeper *keeper)
 {
-    char *why =
-        contact_unreachable(keeper->try.session, keeper->options->servers, patience(keeper));
+    char *why = contact_unreachable(keeper->try.session, patience(keeper));
 
     if (contact_unreachable_status(keeper->try.session) == EXITCODE_UNREACHABLE)
         return keeper_unreachable(keeper, why);
@@ -53,8 +52,7 @@ static bool unreachable(struct keeper *keeper)
 
 static void tell_of_silence(const struct keeper *keeper)
 {
-    char *silence =
-        contact_silence(keeper->try.session, keeper->options->servers, patience(keeper));
+    char *silence = contact_silence(keeper->try.session, patience(keeper));
 
     log_notice("%s", silence);
     free(silence);

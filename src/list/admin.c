@@ -32,12 +32,10 @@ int admin_ended(const struct admin *admin)
 
 int admin_silent(const struct admin *admin)
 {
-    const struct servers *servers = admin->options->servers;
-
     return fail(EXITCODE_UNREACHABLE,
                 session_overloaded(admin->session)
-                    ? contact_overloaded(servers)
-                    : xasprintf("lost contact with %s", servers_text(servers)));
+                    ? contact_overloaded(admin->session)
+                    : xasprintf("lost contact with %s", servers_text(admin->options->servers)));
 }
 
 int admin_failed(int rc, const char *what, const char *path)
@@ -91,9 +89,8 @@ static int connect_to_ensemble(struct admin *admin, int64_t deadline)
         enum admin_news news = admin_next(admin, deadline, &event);
 
         if (news == ADMIN_TIMEOUT)
-            return fail(
-                contact_unreachable_status(admin->session),
-                contact_unreachable(admin->session, options->servers, options->connect_timeout));
+            return fail(contact_unreachable_status(admin->session),
+                        contact_unreachable(admin->session, options->connect_timeout));
         if (news == ADMIN_ENDED)
             return admin_ended(admin);
     }
