@@ -1,12 +1,4 @@
-/*
- * zkflock: flock(1) for clusters.
- *
- *     zkflock [options] LOCK COMMAND [ARG]...
- *     zkflock [options] --hold LOCK
- *     zkflock --unlock LOCK
- *     zkflock --list [LOCK]...
- *     zkflock --revoke LOCK, --break LOCK, --remove LOCK
- */
+/* zkflock: flock(1) for clusters.  usage.c has its command lines. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

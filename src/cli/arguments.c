@@ -148,26 +148,19 @@ static int take_argument(struct options *options, const struct option_row *row, 
     return *done ? text_flush() : take_option(options, row);
 }
 
-/* Takes variables of the environment.  One that the command line overrides is not checked. */
+/* Takes the servers of the environment.  If the command line overrides them, they are not checked.
+ */
 static int take_environment(struct options *options)
 {
-    int status = 0;
+    char *value = getenv(SERVERS_VARIABLE);
 
-    for (size_t i = 0; i < option_table_len && status == 0; i++) {
-        const struct option_row *row = &option_table[i];
-        char *value = row->variable ? getenv(row->variable) : NULL;
-        char *name;
-
-        if (!value || !*value || settings_find(&options->settings, option_table_choice(row), NULL))
-            continue;
-        name = xasprintf("$%s", row->variable);
-        status = resolve_check(settings_add(
-            &options->settings,
-            &(struct setting){
-                .level = SETTINGS_ENVIRONMENT, .row = row, .name = name, .text = value}));
-        free(name);
-    }
-    return status;
+    if (!value || !*value || options->typed[CHOICE_SERVERS])
+        return 0;
+    return resolve_check(
+        settings_add(&options->settings, &(struct setting){.level = SETTINGS_ENVIRONMENT,
+                                                           .row = option_table_key("servers"),
+                                                           .name = (char *)"$" SERVERS_VARIABLE,
+                                                           .text = value}));
 }
 
 /* ---- operands ---- */
@@ -274,14 +267,6 @@ static int take_config(struct options *options)
     return status;
 }
 
-static void open_log(const struct options *options)
-{
-    log_open(&(struct log_options){.level = options->log_level,
-                                   .format = options->log_format,
-                                   .to_system = options->log_syslog,
-                                   .lock = options->lock});
-}
-
 /*
  * Looks for --export after a mistake that has been reported: a shell reads stdout then.  Looks
  * behind LOCK too, unless a COMMAND stands there, whose options are its own.
@@ -333,6 +318,9 @@ int arguments_parse(struct options *options, int argc, char **argv, bool *done)
         status = show_config(options);
     }
     if (status == 0)
-        open_log(options);
+        log_open(&(struct log_options){.level = options->log_level,
+                                       .format = options->log_format,
+                                       .to_system = options->log_syslog,
+                                       .lock = options->lock});
     return status;
 }

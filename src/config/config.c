@@ -10,6 +10,7 @@
 
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "config/option_table.h"
 #include "config/resolve.h"
@@ -122,9 +123,7 @@ static int take_section(struct reader *reader, char *line)
     if (line[len - 1] != ']')
         return log_failure(EXITCODE_CONFIG, "the section lacks its closing bracket");
     line[len - 1] = '\0';
-    line++;
-    line += strspn(line, " \t");
-    cut_end(line);
+    line = text_trim(line + 1);
     reader->in_section = true;
     xreplace(&reader->lock, NULL);
     if (strcmp(line, "zkflock") == 0)
@@ -133,8 +132,7 @@ static int take_section(struct reader *reader, char *line)
         (line[strlen(lock)] && !is_blank(line[strlen(lock)])))
         return log_failure(EXITCODE_CONFIG,
                            "there is no section [%s], only [zkflock] and [lock NAME]", line);
-    line += strlen(lock);
-    line += strspn(line, " \t");
+    line = text_trim(line + strlen(lock));
     xreplace(&reader->lock, xstrdup(line));
     return values_is_lock(line) ? 0 : EXITCODE_CONFIG;
 }
@@ -198,14 +196,6 @@ static int read_lines(struct reader *reader, FILE *in)
 }
 
 /* ---- files ---- */
-
-/* Returns whether there is no file.  One below a directory that may not be searched counts too. */
-static bool is_missing(const char *file)
-{
-    struct stat st;
-
-    return stat(file, &st) < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES);
-}
 
 /*
  * Checks that nobody else could have written the file, which may name commands to run.  It has to
@@ -276,10 +266,12 @@ static char *user_file(void)
 static int read_if_there(struct settings *settings, bool is_system, const char *file)
 {
     struct stat st;
+    bool there = stat(file, &st) == 0;
 
-    if (is_missing(file))
+    /* What stands below a directory that may not be searched counts as missing. */
+    if (!there && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
         return 0;
-    if (stat(file, &st) == 0 && S_ISFIFO(st.st_mode))
+    if (there && S_ISFIFO(st.st_mode))
         return log_failure(EXITCODE_CONFIG, "%s: cannot be read: it is a FIFO", file);
     return read_file(settings, is_system, file, false);
 }

@@ -165,7 +165,7 @@ const struct option_row option_table[] = {
     {.forms = "-z, --servers LIST", .heading = "Where",
      .help = "HOST:PORT,...[/CHROOT] of the ensemble; else\n"
              "$" SERVERS_VARIABLE ", else a config file's, else\n" SERVERS_DEFAULT,
-     .key = "servers", .variable = SERVERS_VARIABLE, .preset = SERVERS_DEFAULT,
+     .key = "servers", .preset = SERVERS_DEFAULT,
      .take = values_servers, .choice = CHOICE_SERVERS, .actions = ALL},
     {.key = "root", .preset = LOCKNAME_ROOT, .take = values_root, .choice = CHOICE_ROOT},
     {.forms = "--connect-timeout TIME", .help = "give up if no server answers (default 15s)",

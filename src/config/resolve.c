@@ -40,21 +40,15 @@ static void set_defaults(struct options *options)
 
 static void forget_choice(struct options *options, enum choice choice)
 {
-    switch (choice) {
-    case CHOICE_KIND:
+    if (choice == CHOICE_KIND) {
         options->kind = NAMING_MUTEX;
         options->unfair = false;
         options->permits = 0;
-        break;
-    case CHOICE_LOG_LEVEL:
+    } else if (choice == CHOICE_LOG_LEVEL) {
         options->log_level = LOG_LEVEL_WARNING;
-        break;
-    case CHOICE_WITH:
+    } else if (choice == CHOICE_WITH) {
         while (options->with_len)
             free(options->with[--options->with_len].path);
-        break;
-    default:
-        break;
     }
 }
 

@@ -17,19 +17,12 @@
 
 enum { DOUBLINGS_MAX = 5 };
 
-static bool is_foreign(const struct failover *failover, int fd)
-{
-    return failover->foreign[fd / 8] & (1 << fd % 8);
-}
-
 void failover_init(struct failover *failover)
 {
     struct pollfd fds[FAILOVER_FDS];
     struct rlimit limit;
 
-    memset(failover, 0, sizeof(*failover));
-    failover->patience = CLOCK_NEVER;
-    failover->fds = FAILOVER_FDS;
+    *failover = (struct failover){.patience = CLOCK_NEVER, .fds = FAILOVER_FDS};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < FAILOVER_FDS)
         failover->fds = (int)limit.rlim_cur; /* poll takes no more */
     for (int fd = 0; fd < failover->fds; fd++)
@@ -39,7 +32,7 @@ void failover_init(struct failover *failover)
         failover->fds = 0;
     for (int fd = 0; fd < failover->fds; fd++)
         if (!(fds[fd].revents & POLLNVAL))
-            failover->foreign[fd / 8] |= (unsigned char)(1 << fd % 8);
+            FD_SET(fd, &failover->foreign);
 }
 
 /*
@@ -87,7 +80,7 @@ static bool cut(const struct failover *failover, const struct sockaddr_storage *
     bool done = false;
 
     for (int fd = 0; fd < failover->fds; fd++) {
-        int duplicate = is_foreign(failover, fd) ? -1 : hold_open(fd);
+        int duplicate = FD_ISSET(fd, &failover->foreign) ? -1 : hold_open(fd);
 
         if (duplicate < 0)
             continue;

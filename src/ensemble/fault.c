@@ -18,12 +18,10 @@ static const struct fault {
     {ZNOAUTH, EXITCODE_NOPERM, "not permitted"},
     {ZAUTHFAILED, EXITCODE_NOPERM, "the server does not accept this client's authentication"},
     {ZINVALIDACL, EXITCODE_NOPERM,
-     "the server does not accept the ACL of a znode that everybody "
-     "may use"},
+     "the server does not accept the ACL of a znode that everybody may use"},
     {QUOTA_EXCEEDED, EXITCODE_CONFIG, "the quota of this znode or one above it is used up"},
     {ZNOCHILDRENFOREPHEMERALS, EXITCODE_CONFIG,
-     "an ephemeral znode stands in the way; choose "
-     "another LOCK"},
+     "an ephemeral znode stands in the way; choose another LOCK"},
     {ZNOTREADONLY, EXITCODE_UNREACHABLE, "the server has lost its ensemble"},
     {0, EXITCODE_INTERNAL, NULL}, /* any other */
 };
