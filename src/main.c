@@ -92,10 +92,8 @@ static int run(const struct options *options)
     if (status == 0)
         status = find_use(options, &command, &hold);
     if (status == 0 && front_start(&front, &command.inherited, command.hold,
-                                   options->hold_export ? environment_print_failure : NULL) < 0) {
-        log_error("cannot start: %s", strerror(errno));
-        status = EXITCODE_OSERR;
-    }
+                                   options->hold_export ? environment_print_failure : NULL) < 0)
+        status = log_failure(EXITCODE_OSERR, "cannot start: %s", strerror(errno));
     if (status) {
         if (options->hold_export)
             environment_print_failure(status);

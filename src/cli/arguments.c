@@ -10,11 +10,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "cli/getopt_table.h"
-#include "cli/show_config.h"
-#include "cli/usage.h"
+#include "cli/arguments_parts.h"
 #include "config/config.h"
-#include "config/option_table.h"
 #include "config/resolve.h"
 #include "config/together.h"
 

@@ -1,4 +1,4 @@
-#include "cli/getopt_table.h"
+#include "cli/arguments_parts.h"
 
 #include <getopt.h>
 #include <limits.h>

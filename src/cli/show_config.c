@@ -1,4 +1,4 @@
-#include "cli/show_config.h"
+#include "cli/arguments_parts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "config/config.h"
-#include "config/option_table.h"
 
 enum { MAX_LINES = 64 };
 

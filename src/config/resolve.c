@@ -4,10 +4,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/exitcode.h"
 #include "config/option_table.h"
 #include "config/together.h"
-#include "config/values.h"
 
 /* ---- one setting ---- */
 

@@ -161,8 +161,8 @@ void session_spare(struct session *session);
  */
 bool trouble_last(struct session *session, char text[TROUBLE_SIZE]);
 
+#define TROUBLE_READ_ONLY "the server is read-only"
 void trouble_note(struct session *session, const char *text, bool lacking);
-void trouble_note_read_only(struct session *session);
 
 /* The session whose trouble the library's log tells of; NULL: none. */
 void trouble_listen(struct session *session);

@@ -7,8 +7,6 @@
 #include "base/log.h"
 #include "ensemble/session_state.h"
 
-static const char read_only[] = "the server is read-only";
-
 /* A server that refuses a client just closes the connection. */
 static const char closed[] = "the server closed the connection, as one does that has no majority, "
                              "is read-only or full (maxClientCnxns), or expects TLS";
@@ -19,11 +17,6 @@ void trouble_note(struct session *session, const char *text, bool lacking)
     session->lacking = lacking;
     snprintf(session->trouble, sizeof(session->trouble), "%s", text);
     pthread_mutex_unlock(&session->mutex);
-}
-
-void trouble_note_read_only(struct session *session)
-{
-    trouble_note(session, read_only, false);
 }
 
 /* The library calls an end of file EHOSTDOWN. */
@@ -57,7 +50,8 @@ static void remember(struct session *session, const char *message)
     if (!was_closed(error))
         snprintf(session->trouble, sizeof(session->trouble), "%.*s", (int)(end - begin - 1),
                  begin + 1);
-    else if (strcmp(session->trouble, read_only) != 0) /* that one was left by this process */
+    else if (strcmp(session->trouble, TROUBLE_READ_ONLY) !=
+             0) /* that one was left by this process */
         snprintf(session->trouble, sizeof(session->trouble), "%s", closed);
     pthread_mutex_unlock(&session->mutex);
 }
