@@ -93,11 +93,16 @@ void log_set_before_write(void (*function)(void))
 /* ---- where lines go ---- */
 
 /* One write(2) of at most PIPE_BUF bytes, so that lines of several processes do not mix. */
-static void put_line(const char *line, size_t len)
+static void put(const struct log_line *line)
 {
     static atomic_bool stuck;
     struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+    char text[LOG_LINE_SIZE];
+    size_t len = settings.format == LOG_FORMAT_JSON
+                     ? log_line_json(line, text)
+                     : log_line_text(line, settings.level >= LOG_LEVEL_INFO, text);
 
+    text[len++] = '\n';
     if (before_write)
         before_write();
     if (poll(&out, 1, atomic_load(&stuck) ? 0 : PATIENCE_MS) != 1) {
@@ -105,19 +110,8 @@ static void put_line(const char *line, size_t len)
         return;
     }
     atomic_store(&stuck, 0);
-    if (write(STDERR_FILENO, line, len) < 0)
+    if (write(STDERR_FILENO, text, len) < 0)
         return; /* nobody is left to be told */
-}
-
-static void put(const struct log_line *line)
-{
-    char text[LOG_LINE_SIZE];
-    size_t len = settings.format == LOG_FORMAT_JSON
-                     ? log_line_json(line, text)
-                     : log_line_text(line, settings.level >= LOG_LEVEL_INFO, text);
-
-    text[len++] = '\n';
-    put_line(text, len);
 }
 
 /*

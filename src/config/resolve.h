@@ -5,7 +5,6 @@
 #define ZKFLOCK_RESOLVE_H
 
 #include "config/options.h"
-#include "config/settings.h"
 
 /* Checks the value of a setting.  Returns 0, or the exit status after a sentence that says why. */
 int resolve_check(const struct setting *setting);

@@ -13,118 +13,108 @@
 
 /* ---- the table of what does not go together ---- */
 
-/* Features of the settings in effect, as bits. */
+/* Features of the settings in effect, and which settings have them. */
+#define FEATURES(X)                                                                                \
+    X(SHARED, options->kind == NAMING_READER)                                                      \
+    X(EXCLUSIVE, options->kind == NAMING_WRITER)                                                   \
+    X(UNFAIR, options->unfair)                                                                     \
+    X(PERMITS, options->permits)                                                                   \
+    X(STYLE_TYPED, options->typed[CHOICE_NODE_STYLE] && options->naming.style != NAMING_CURATOR)   \
+    X(PLAIN, options->naming.style == NAMING_PLAIN)                                                \
+    X(ONCE_PER, options->once_per)                                                                 \
+    X(EVERY_TIME, !options->once_per)                                                              \
+    X(NOW, options->now)                                                                           \
+    X(HOLD, options->action == ACTION_HOLD)                                                        \
+    X(CONFLICT_0_TYPED, options->typed[CHOICE_CONFLICT_STATUS] && options->conflict_status == 0)   \
+    X(NAMES, options->names_only)                                                                  \
+    X(HELD, options->held_only)                                                                    \
+    X(JSON, options->json)                                                                         \
+    X(WATCH, options->watch)                                                                       \
+    X(NO_RETRY, !options->retries && !options->typed[CHOICE_RETRY])                                \
+    X(RETRY_DELAY_TYPED, options->typed[CHOICE_RETRY_DELAY] && !is_shown(options))                 \
+    X(SKIP_TYPED, options->typed[CHOICE_SKIP_STATUS] && !is_shown(options))
+
 enum {
-    APART_SHARED = 1 << 0,
-    APART_EXCLUSIVE = 1 << 1,
-    APART_UNFAIR = 1 << 2,
-    APART_PERMITS = 1 << 3,
-    APART_STYLE = 1 << 4, /* other names than Curator's, typed */
-    APART_PLAIN = 1 << 5, /* names without a GUID */
-    APART_ONCE_PER = 1 << 6,
-    APART_HOLD = 1 << 7,
-    APART_CONFLICT_0 = 1 << 8, /* typed */
-    APART_NAMES = 1 << 9,
-    APART_JSON = 1 << 10,
-    APART_WATCH = 1 << 11,
-    APART_NOW = 1 << 12,
-    APART_EVERY_TIME = 1 << 13, /* no --once-per */
-    APART_HELD = 1 << 14,       /* --list */
-    APART_NO_RETRY = 1 << 15,
-    APART_RETRY_DELAY = 1 << 16, /* typed, and not to be shown alone */
-    APART_SKIP = 1 << 17,        /* the same of --skip-exit-code */
+#define X(name, condition) APART_##name,
+    FEATURES(X)
+#undef X
 };
 
 struct apart {
-    int features;           /* that do not go together */
+    int features[2];        /* that do not go together */
     enum choice choices[2]; /* that may be to blame; 0: none */
     const char *sentence;   /* says so */
 };
 
 static const struct apart apart_rows[] = {
-    {APART_SHARED | APART_PLAIN,
+    {{APART_SHARED, APART_PLAIN},
      {CHOICE_KIND, CHOICE_NODE_STYLE},
      "--shared does not go with --node-style plain, whose names do not tell readers from others; "
      "use curator or kazoo"},
-    {APART_PERMITS | APART_SHARED,
+    {{APART_PERMITS, APART_SHARED},
      {CHOICE_KIND},
      "--permits does not go with --shared or --exclusive: a permit is neither"},
-    {APART_PERMITS | APART_EXCLUSIVE,
+    {{APART_PERMITS, APART_EXCLUSIVE},
      {CHOICE_KIND},
      "--permits does not go with --shared or --exclusive: a permit is neither"},
-    {APART_PERMITS | APART_UNFAIR,
+    {{APART_PERMITS, APART_UNFAIR},
      {CHOICE_KIND},
      "--permits does not go with --unfair: permits are given out in a queue"},
-    {APART_PERMITS | APART_STYLE,
+    {{APART_PERMITS, APART_STYLE_TYPED},
      {CHOICE_KIND, CHOICE_NODE_STYLE},
      "--permits does not go with --node-style: semaphores are Curator's"},
-    {APART_ONCE_PER | APART_PERMITS,
+    {{APART_ONCE_PER, APART_PERMITS},
      {CHOICE_KIND, CHOICE_ONCE_PER},
      "--once-per does not go with --permits: several would find at the same time that a run is "
      "due"},
-    {APART_ONCE_PER | APART_SHARED,
+    {{APART_ONCE_PER, APART_SHARED},
      {CHOICE_KIND, CHOICE_ONCE_PER},
      "--once-per does not go with --shared: several would find at the same time that a run is due"},
-    {APART_UNFAIR | APART_SHARED,
+    {{APART_UNFAIR, APART_SHARED},
      {CHOICE_KIND},
      "--unfair does not go with --shared: without a queue readers would keep writers out for ever"},
-    {APART_UNFAIR | APART_EXCLUSIVE,
+    {{APART_UNFAIR, APART_EXCLUSIVE},
      {CHOICE_KIND},
      "--unfair does not go with --exclusive, which says how a place in the queue is named"},
-    {APART_UNFAIR | APART_STYLE,
+    {{APART_UNFAIR, APART_STYLE_TYPED},
      {CHOICE_KIND, CHOICE_NODE_STYLE},
      "--unfair does not go with --node-style: all of its kind use one name"},
-    {APART_HOLD | APART_CONFLICT_0,
+    {{APART_HOLD, APART_CONFLICT_0_TYPED},
      {CHOICE_CONFLICT_STATUS},
      "-E 0 does not go with --hold: 0 means that the lock is held"},
-    {APART_NOW | APART_EVERY_TIME,
+    {{APART_NOW, APART_EVERY_TIME},
      {CHOICE_OWN},
      "--now goes with --once-per alone: without it, every run is a run now; leave --now out"},
-    {APART_RETRY_DELAY | APART_NO_RETRY,
+    {{APART_RETRY_DELAY_TYPED, APART_NO_RETRY},
      {CHOICE_OWN},
      "--retry-delay goes with --retry alone: without it, nothing is tried again"},
-    {APART_SKIP | APART_EVERY_TIME,
+    {{APART_SKIP_TYPED, APART_EVERY_TIME},
      {CHOICE_OWN},
      "--skip-exit-code goes with --once-per alone: without it, every run is due"},
-    {APART_NAMES | APART_JSON, {CHOICE_OWN}, "--names does not go with --json"},
-    {APART_NAMES | APART_WATCH, {CHOICE_OWN}, "--names does not go with --watch"},
-    {APART_HELD | APART_WATCH,
+    {{APART_NAMES, APART_JSON}, {CHOICE_OWN}, "--names does not go with --json"},
+    {{APART_NAMES, APART_WATCH}, {CHOICE_OWN}, "--names does not go with --watch"},
+    {{APART_HELD, APART_WATCH},
      {CHOICE_OWN},
      "--held does not go with --watch, which tells of locks that come free, too"},
-    {0, {CHOICE_OWN}, NULL}, /* the end */
 };
 
-static int features_of(const struct options *options)
+static bool is_shown(const struct options *options)
 {
-    bool shown = options->action == ACTION_SHOW_CONFIG;
-
-    return (options->kind == NAMING_READER ? APART_SHARED : 0) |
-           (options->kind == NAMING_WRITER ? APART_EXCLUSIVE : 0) |
-           (options->unfair ? APART_UNFAIR : 0) | (options->permits ? APART_PERMITS : 0) |
-           (options->typed[CHOICE_NODE_STYLE] && options->naming.style != NAMING_CURATOR
-                ? APART_STYLE
-                : 0) |
-           (options->naming.style == NAMING_PLAIN ? APART_PLAIN : 0) |
-           (options->once_per ? APART_ONCE_PER : APART_EVERY_TIME) |
-           (options->now ? APART_NOW : 0) | (options->action == ACTION_HOLD ? APART_HOLD : 0) |
-           (options->typed[CHOICE_CONFLICT_STATUS] && options->conflict_status == 0
-                ? APART_CONFLICT_0
-                : 0) |
-           (options->names_only ? APART_NAMES : 0) | (options->held_only ? APART_HELD : 0) |
-           (options->json ? APART_JSON : 0) | (options->watch ? APART_WATCH : 0) |
-           (options->retries || options->typed[CHOICE_RETRY] ? 0 : APART_NO_RETRY) |
-           (options->typed[CHOICE_RETRY_DELAY] && !shown ? APART_RETRY_DELAY : 0) |
-           (options->typed[CHOICE_SKIP_STATUS] && !shown ? APART_SKIP : 0);
+    return options->action == ACTION_SHOW_CONFIG;
 }
 
 /* Returns the first row that the settings in effect break; NULL if they go together. */
 static const struct apart *find_apart(const struct options *options)
 {
-    int features = features_of(options);
+    const bool has[] = {
+#define X(name, condition) [APART_##name] = (condition),
+        FEATURES(X)
+#undef X
+    };
 
-    for (const struct apart *row = apart_rows; row->sentence; row++)
-        if ((row->features & ~features) == 0)
-            return row;
+    for (size_t i = 0; i < sizeof(apart_rows) / sizeof(apart_rows[0]); i++)
+        if (has[apart_rows[i].features[0]] && has[apart_rows[i].features[1]])
+            return &apart_rows[i];
     return NULL;
 }
 

@@ -7,7 +7,6 @@
 #define ZKFLOCK_VALUES_H
 
 #include "config/options.h"
-#include "config/settings.h"
 
 /* "yes" or "no", a bool. */
 int values_flag(struct options *options, const struct setting *setting);

@@ -36,21 +36,15 @@ void failover_init(struct failover *failover)
 }
 
 /*
- * Another descriptor for the same, to be given to release(): the library's thread may close the
- * socket, and its number may be taken again.  Without a free descriptor that is risked: at worst
- * the connection after it is lost.  -1: not open.
+ * Another descriptor for the same, to be closed if it is another: the library's thread may close
+ * the socket, and its number may be taken again.  Without a free descriptor that is risked: at
+ * worst the connection after it is lost.  -1: not open.
  */
 static int hold_open(int fd)
 {
     int duplicate = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
     return duplicate < 0 && (errno == EMFILE || errno == EINVAL) ? fd : duplicate;
-}
-
-static void release(int duplicate, int fd)
-{
-    if (duplicate != fd)
-        close(duplicate);
 }
 
 /* Finds the socket that leads to this server, its peer. */
@@ -86,7 +80,8 @@ static bool cut(const struct failover *failover, const struct sockaddr_storage *
             continue;
         if (server ? leads_to(duplicate, server) : leads_to_a_network(duplicate))
             done |= shutdown(duplicate, SHUT_RDWR) == 0;
-        release(duplicate, fd);
+        if (duplicate != fd)
+            close(duplicate);
     }
     return done;
 }

@@ -142,9 +142,6 @@ void request_fail_all(struct session *session);
 /* Hands over the next request that waits, unless the server is being spared or has one. */
 void ask_next(struct session *session);
 
-/* Has a refused request wait; returns false if its owner has to make it again instead. */
-bool ask_again(struct item *item);
-
 /* ---- session_event.c ---- */
 
 /* Leaves an overloaded server alone for a moment; SESSION_CONNECTED follows. */
