@@ -15,35 +15,25 @@ static struct option names[UCHAR_MAX]; /* ends in one without a name */
 static size_t names_len;
 static const struct option_row *row_of_letter[UCHAR_MAX + 1];
 
-static void add_letter(char letter, bool has_value, const struct option_row *row)
-{
-    if (row_of_letter[(unsigned char)letter])
-        return;
-    row_of_letter[(unsigned char)letter] = row;
-    letters[letters_len++] = letter;
-    if (has_value)
-        letters[letters_len++] = ':';
-}
-
-static void add_name(char *name, bool has_value, const struct option_row *row)
-{
-    assert(names_len + 1 < UCHAR_MAX);
-    names[names_len++] =
-        (struct option){name, has_value, NULL, FIRST_ROW + (int)(row - option_table)};
-}
-
 static void add_forms(const struct option_row *row)
 {
     const char *last = strrchr(row->forms, ' ');
     bool has_value = last && last[1] != '-';
 
     for (const char *form = row->forms; *form == '-'; form += strspn(form, ", ")) {
+        unsigned char letter = (unsigned char)form[1];
         size_t len = strcspn(form, ", ");
 
-        if (form[1] == '-')
-            add_name(xstrndup(form + 2, len - 2), has_value, row);
-        else
-            add_letter(form[1], has_value, row);
+        if (letter == '-') {
+            assert(names_len + 1 < UCHAR_MAX);
+            names[names_len++] = (struct option){xstrndup(form + 2, len - 2), has_value, NULL,
+                                                 FIRST_ROW + (int)(row - option_table)};
+        } else if (!row_of_letter[letter]) {
+            row_of_letter[letter] = row;
+            letters[letters_len++] = (char)letter;
+            if (has_value)
+                letters[letters_len++] = ':';
+        }
         form += len;
     }
 }

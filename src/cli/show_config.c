@@ -55,13 +55,6 @@ static const char *origin_text(const struct setting *setting)
     return setting->level == SETTINGS_ENVIRONMENT ? setting->name : "command line";
 }
 
-/* Returns where a path comes from that no key gives: LOCK itself, or the root before it. */
-static const char *path_origin(const struct settings *settings, const char *name)
-{
-    return name && name[0] == '/' ? "command line"
-                                  : origin_text(settings_find(settings, CHOICE_ROOT, name));
-}
-
 /* Returns whether a row has a line.  Of kind and permits the one that is in use has. */
 static bool is_shown(const struct options *options, const struct option_row *row)
 {
@@ -79,9 +72,12 @@ static struct line make_line(const struct options *options, const struct option_
 
     if (setting) {
         line.value = value_text(options, row, setting);
-    } else if (row->choice == CHOICE_PATH) {
+    } else if (row->choice == CHOICE_PATH) { /* from LOCK itself, or the root before it */
         line.value = xstrdup(options->lock);
-        line.origin = path_origin(&options->settings, options->name);
+        line.origin =
+            options->name[0] == '/'
+                ? "command line"
+                : origin_text(settings_find(&options->settings, CHOICE_ROOT, options->name));
     } else if (row->choice == CHOICE_LEASE) {
         line.value = xasprintf("%gs", (double)options->new_lease / CLOCK_S);
         line.comment = true;

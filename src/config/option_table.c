@@ -182,7 +182,7 @@ const struct option_row option_table[] = {
     {.forms = "--session-timeout TIME",
      .help = "how long the ensemble keeps the place of a client\nthat is silent (default 15s)",
      .key = "session-timeout", .preset = "15s",
-     .take = values_milliseconds, MEMBER(session_timeout_ms), .least = CLOCK_S, .most = HOUR,
+     .take = values_time, MEMBER(session_timeout), .least = CLOCK_S, .most = HOUR,
      .actions = ASKS_SERVERS, .why = no_server},
     {.forms = "--node-style curator|kazoo|plain:PREFIX",
      .help = "the names of znodes, to share a queue with other\nclients (default curator)",

@@ -76,7 +76,7 @@ struct options {
     int64_t connect_timeout; /* ns */
     int retries;             /* of taking the lock, where no server is reachable */
     int64_t retry_delay;     /* ns */
-    int session_timeout_ms;
+    int64_t session_timeout; /* ns */
     enum naming_kind kind;
     bool unfair;
     bool tree;       /* held until everything that the command started has ended */

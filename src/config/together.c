@@ -17,6 +17,7 @@
 #define FEATURES(X)                                                                                \
     X(SHARED, options->kind == NAMING_READER)                                                      \
     X(EXCLUSIVE, options->kind == NAMING_WRITER)                                                   \
+    X(NO_PERMIT, options->kind == NAMING_READER || options->kind == NAMING_WRITER)                 \
     X(UNFAIR, options->unfair)                                                                     \
     X(PERMITS, options->permits)                                                                   \
     X(STYLE_TYPED, options->typed[CHOICE_NODE_STYLE] && options->naming.style != NAMING_CURATOR)   \
@@ -51,10 +52,7 @@ static const struct apart apart_rows[] = {
      {CHOICE_KIND, CHOICE_NODE_STYLE},
      "--shared does not go with --node-style plain, whose names do not tell readers from others; "
      "use curator or kazoo"},
-    {{APART_PERMITS, APART_SHARED},
-     {CHOICE_KIND},
-     "--permits does not go with --shared or --exclusive: a permit is neither"},
-    {{APART_PERMITS, APART_EXCLUSIVE},
+    {{APART_PERMITS, APART_NO_PERMIT},
      {CHOICE_KIND},
      "--permits does not go with --shared or --exclusive: a permit is neither"},
     {{APART_PERMITS, APART_UNFAIR},

@@ -40,53 +40,47 @@ static char *list_of(const char *const *words)
     return list;
 }
 
-/* Returns the index of the text among the words; -1 after a sentence. */
-static int find_word(const struct setting *setting, const char *const *words)
+/* Sets *word to the index of the text among the words. */
+static int find_word(const struct setting *setting, const char *const *words, int *word)
 {
     char *list;
+    int status;
 
-    for (int i = 0; words[i]; i++)
-        if (strcmp(setting->text, words[i]) == 0)
-            return i;
+    for (*word = 0; words[*word]; ++*word)
+        if (strcmp(setting->text, words[*word]) == 0)
+            return 0;
     list = list_of(words);
-    refuse(setting, list);
+    status = refuse(setting, list);
     free(list);
-    return -1;
+    return status;
 }
 
 int values_flag(struct options *options, const struct setting *setting)
 {
     static const char *const words[] = {"yes", "no", NULL};
-    int word = find_word(setting, words);
+    int word;
+    int status = find_word(setting, words, &word);
 
-    if (word < 0)
-        return EXITCODE_USAGE;
     *(bool *)member_of(options, setting) = word == 0;
-    return 0;
+    return status;
 }
 
 int values_word(struct options *options, const struct setting *setting)
 {
-    int word = find_word(setting, setting->row->words);
-
-    if (word < 0)
-        return EXITCODE_USAGE;
-    *(int *)member_of(options, setting) = word;
-    return 0;
+    return find_word(setting, setting->row->words, member_of(options, setting));
 }
 
 int values_kind(struct options *options, const struct setting *setting)
 {
     static const char *const words[] = {"exclusive", "shared", "unfair", NULL};
-    int word = find_word(setting, words);
+    int word;
+    int status = find_word(setting, words, &word);
 
-    if (word < 0)
-        return EXITCODE_USAGE;
     if (word == 2)
         options->unfair = true;
     else /* as with flock(1), the last of -s and -x counts */
         options->kind = word == 0 ? NAMING_WRITER : NAMING_READER;
-    return 0;
+    return status;
 }
 
 int values_verbose(struct options *options, const struct setting *setting)
@@ -169,15 +163,6 @@ static int take_time(const struct setting *setting, int64_t least, int64_t most,
 int values_time(struct options *options, const struct setting *setting)
 {
     return take_time(setting, setting->row->least, setting->row->most, member_of(options, setting));
-}
-
-int values_milliseconds(struct options *options, const struct setting *setting)
-{
-    int64_t span = 0;
-    int status = take_time(setting, setting->row->least, setting->row->most, &span);
-
-    *(int *)member_of(options, setting) = (int)(span / CLOCK_MS);
-    return status;
 }
 
 int values_limit(struct options *options, const struct setting *setting)

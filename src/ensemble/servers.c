@@ -14,13 +14,9 @@
 static bool valid_port(const char *port)
 {
     size_t len = strlen(port);
-
-    if (len == 0 || len > 5 || strspn(port, "0123456789") != len)
-        return false;
-
     long number = strtol(port, NULL, 10);
 
-    return number >= 1 && number <= 65535;
+    return len <= 5 && strspn(port, "0123456789") == len && number >= 1 && number <= 65535;
 }
 
 /* Reads one HOST[:PORT]; returns a fault, to be freed, or NULL. */

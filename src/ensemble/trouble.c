@@ -25,11 +25,6 @@ static bool was_closed(long error)
     return error == EHOSTDOWN || error == ECONNRESET || error == EPIPE;
 }
 
-static bool is_lack(long error)
-{
-    return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
-}
-
 /*
  * The library's log is the only place that tells why a server could not be used:
  * "...:func@123: Socket 127.0.0.1:1 zk retcode=-4, errno=111(Connection refused): ...".
@@ -46,7 +41,7 @@ static void remember(struct session *session, const char *message)
     long error = strtol(errno_text + strlen("errno="), NULL, 10);
 
     pthread_mutex_lock(&session->mutex);
-    session->lacking = is_lack(error);
+    session->lacking = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
     if (!was_closed(error))
         snprintf(session->trouble, sizeof(session->trouble), "%.*s", (int)(end - begin - 1),
                  begin + 1);

@@ -70,7 +70,7 @@ bool keeper_connect(struct keeper *keeper)
     if (!isatty(STDERR_FILENO))
         news_at = CLOCK_NEVER;
     keeper->try.session =
-        session_open(keeper->options->servers, keeper->options->session_timeout_ms);
+        session_open(keeper->options->servers, (int)(keeper->options->session_timeout / CLOCK_MS));
     if (!keeper->try.session) {
         char *why = contact_not_started(errno);
 

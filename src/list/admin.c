@@ -82,7 +82,7 @@ static int connect_to_ensemble(struct admin *admin, int64_t deadline)
     const struct options *options = admin->options;
     struct session_event event;
 
-    admin->session = session_open(options->servers, options->session_timeout_ms);
+    admin->session = session_open(options->servers, (int)(options->session_timeout / CLOCK_MS));
     if (!admin->session)
         return fail(EXITCODE_OSERR, contact_not_started(errno));
     while (!session_connected(admin->session)) {
