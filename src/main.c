@@ -1,12 +1,4 @@
-/*
- * zkflock: flock(1) for clusters.
- *
- *     zkflock [options] LOCK COMMAND [ARG]...
- *     zkflock [options] --hold LOCK
- *     zkflock --unlock LOCK
- *     zkflock --list [LOCK]...
- *     zkflock --revoke LOCK, --break LOCK, --remove LOCK
- */
+/* zkflock: flock(1) for clusters.  usage.c has its command lines. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -99,10 +91,8 @@ static int run(const struct options *options)
     if (status == 0)
         status = find_use(options, &command, &hold);
     if (status == 0 && front_start(&front, &command.inherited, command.hold,
-                                   options->hold_export ? environment_print_failure : NULL) < 0) {
-        log_error("cannot start: %s", strerror(errno));
-        status = EXITCODE_OSERR;
-    }
+                                   options->hold_export ? environment_print_failure : NULL) < 0)
+        status = log_failure(EXITCODE_OSERR, "cannot start: %s", strerror(errno));
     if (status) {
         if (options->hold_export)
             environment_print_failure(status);

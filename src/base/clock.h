@@ -6,7 +6,6 @@
 #define ZKFLOCK_CLOCK_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define CLOCK_US INT64_C(1000)

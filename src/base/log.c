@@ -7,12 +7,38 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "base/log_line.h"
-#include "base/log_syslog.h"
 
 enum { PATIENCE_MS = 100 };
+
+static const enum log_level levels[] = {
+    [LOG_SEVERITY_ERROR] = LOG_LEVEL_ERROR,    [LOG_SEVERITY_WARNING] = LOG_LEVEL_WARNING,
+    [LOG_SEVERITY_NOTICE] = LOG_LEVEL_WARNING, [LOG_SEVERITY_INFO] = LOG_LEVEL_INFO,
+    [LOG_SEVERITY_DEBUG] = LOG_LEVEL_DEBUG,
+};
+
+static const struct {
+    const char *name; /* in JSON */
+    enum log_severity severity;
+} events[] = {
+    [LOG_CONNECTED] = {"connected", LOG_SEVERITY_INFO},
+    [LOG_QUEUED] = {"queued", LOG_SEVERITY_INFO},
+    [LOG_BUSY] = {"busy", LOG_SEVERITY_NOTICE},
+    [LOG_BUSY_FAULT] = {"busy", LOG_SEVERITY_ERROR},
+    [LOG_ACQUIRED] = {"acquired", LOG_SEVERITY_INFO},
+    [LOG_PROOF_LATE] = {"proof_late", LOG_SEVERITY_INFO},
+    [LOG_PROOF_ANSWERED] = {"proof_answered", LOG_SEVERITY_INFO},
+    [LOG_LOST] = {"lost", LOG_SEVERITY_ERROR},
+    [LOG_LOST_EARLY] = {"lost", LOG_SEVERITY_INFO},
+    [LOG_RELEASED] = {"released", LOG_SEVERITY_INFO},
+    [LOG_SKIPPED] = {"skipped", LOG_SEVERITY_INFO},
+    [LOG_EXIT] = {"exit", LOG_SEVERITY_INFO},
+};
 
 /* Shared by all processes of a run. */
 struct shared {
@@ -67,11 +93,16 @@ void log_set_before_write(void (*function)(void))
 /* ---- where lines go ---- */
 
 /* One write(2) of at most PIPE_BUF bytes, so that lines of several processes do not mix. */
-static void put_line(const char *line, size_t len)
+static void put(const struct log_line *line)
 {
     static atomic_bool stuck;
     struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+    char text[LOG_LINE_SIZE];
+    size_t len = settings.format == LOG_FORMAT_JSON
+                     ? log_line_json(line, text)
+                     : log_line_text(line, settings.level >= LOG_LEVEL_INFO, text);
 
+    text[len++] = '\n';
     if (before_write)
         before_write();
     if (poll(&out, 1, atomic_load(&stuck) ? 0 : PATIENCE_MS) != 1) {
@@ -79,26 +110,35 @@ static void put_line(const char *line, size_t len)
         return;
     }
     atomic_store(&stuck, 0);
-    if (write(STDERR_FILENO, line, len) < 0)
+    if (write(STDERR_FILENO, text, len) < 0)
         return; /* nobody is left to be told */
 }
 
-static void put(const struct log_line *line)
+/*
+ * Sends a datagram to the system's log, or drops it; returns 0 or errno.  syslog(3) would wait for
+ * a reader that does not read.  Leaves no descriptor open: code that forks, executes and closes
+ * descriptors need not know of one.
+ */
+static int send_to_system(const char *datagram, size_t len)
 {
-    char text[LOG_LINE_SIZE];
-    size_t len = settings.format == LOG_FORMAT_JSON
-                     ? log_line_json(line, text)
-                     : log_line_text(line, settings.level >= LOG_LEVEL_INFO, text);
+    const struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = _PATH_LOG};
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int error = 0;
 
-    text[len++] = '\n';
-    put_line(text, len);
+    if (fd < 0)
+        return errno;
+    if (sendto(fd, datagram, len, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&address,
+               sizeof(address)) < 0)
+        error = errno;
+    close(fd);
+    return error;
 }
 
 static void put_to_system(const struct log_line *line)
 {
     char datagram[LOG_LINE_SYSTEM_SIZE];
     size_t len = log_line_system(line, settings.format, datagram);
-    int error = log_syslog_send(datagram, len);
+    int error = send_to_system(datagram, len);
 
     if (error && !atomic_exchange(&shared->system_failed, true))
         log_warning("the system's log does not take messages (%s); some or all are missing there",
@@ -107,21 +147,10 @@ static void put_to_system(const struct log_line *line)
 
 /* ---- what is said ---- */
 
-static enum log_level level_of(enum log_severity severity)
-{
-    static const enum log_level levels[] = {
-        [LOG_SEVERITY_ERROR] = LOG_LEVEL_ERROR,    [LOG_SEVERITY_WARNING] = LOG_LEVEL_WARNING,
-        [LOG_SEVERITY_NOTICE] = LOG_LEVEL_WARNING, [LOG_SEVERITY_INFO] = LOG_LEVEL_INFO,
-        [LOG_SEVERITY_DEBUG] = LOG_LEVEL_DEBUG,
-    };
-
-    return levels[severity];
-}
-
 /* Completes the line with what all lines say, and writes it. */
 static void say(struct log_line line, const char *format, va_list args)
 {
-    enum log_level level = level_of(line.severity);
+    enum log_level level = levels[line.severity];
     bool to_system = settings.to_system && (level <= LOG_LEVEL_INFO || level <= settings.level);
     char message[LOG_LINE_SIZE];
     int error = errno;
@@ -142,47 +171,39 @@ static void say(struct log_line line, const char *format, va_list args)
     errno = error;
 }
 
-#define LOG_FUNCTION(name, LEVEL)                                                                  \
+#define LOG_FUNCTION(name, ...)                                                                    \
     void name(const char *format, ...)                                                             \
     {                                                                                              \
         va_list args;                                                                              \
         va_start(args, format);                                                                    \
-        say((struct log_line){.severity = (LEVEL)}, format, args);                                 \
+        say((struct log_line){__VA_ARGS__}, format, args);                                         \
         va_end(args);                                                                              \
     }
 
-LOG_FUNCTION(log_error, LOG_SEVERITY_ERROR)
-LOG_FUNCTION(log_warning, LOG_SEVERITY_WARNING)
-LOG_FUNCTION(log_notice, LOG_SEVERITY_NOTICE)
-LOG_FUNCTION(log_info, LOG_SEVERITY_INFO)
-LOG_FUNCTION(log_debug, LOG_SEVERITY_DEBUG)
+LOG_FUNCTION(log_error, .severity = LOG_SEVERITY_ERROR)
+LOG_FUNCTION(log_warning, .severity = LOG_SEVERITY_WARNING)
+LOG_FUNCTION(log_notice, .severity = LOG_SEVERITY_NOTICE)
+LOG_FUNCTION(log_info, .severity = LOG_SEVERITY_INFO)
+LOG_FUNCTION(log_debug, .severity = LOG_SEVERITY_DEBUG)
+LOG_FUNCTION(log_library, .severity = LOG_SEVERITY_DEBUG, .source = "zookeeper")
 
-static void say_for(const struct log_line *line, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void say_for(const struct log_line *line, const char *format, ...)
+int log_failure(int status, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    say(*line, format, args);
+    say((struct log_line){.severity = LOG_SEVERITY_ERROR}, format, args);
     va_end(args);
-}
-
-void log_library(const char *text, int len)
-{
-    say_for(&(struct log_line){.severity = LOG_SEVERITY_DEBUG, .source = "zookeeper"}, "%.*s", len,
-            text);
+    return status;
 }
 
 void log_event(enum log_event event, const struct log_field *fields, const char *format, ...)
 {
-    enum log_severity severity = event == LOG_LOST || event == LOG_BUSY_FAULT ? LOG_SEVERITY_ERROR
-                                 : event == LOG_BUSY                          ? LOG_SEVERITY_NOTICE
-                                                                              : LOG_SEVERITY_INFO;
+    const struct log_line line = {
+        .severity = events[event].severity, .event = events[event].name, .fields = fields};
     va_list args;
 
     va_start(args, format);
-    say((struct log_line){.severity = severity, .event = event, .fields = fields}, format, args);
+    say(line, format, args);
     va_end(args);
 }

@@ -63,21 +63,22 @@ void log_set_place(const char *place);
 void log_set_before_write(void (*function)(void));
 
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Says the same as log_error(), and returns the status, that zkflock exits with because of it. */
+int log_failure(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Tells a reason for the exit status that is no fault: the lock is busy.  -q silences it. */
 void log_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Passes on what the client library says, a text of this length. */
-void log_library(const char *text, int len);
+/* Passes on what the client library says. */
+void log_library(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * Events in the life of a lock, in their order.  Their names and fields in JSON are in
  * the manual and stay as they are.
  */
 enum log_event {
-    LOG_NO_EVENT,
     LOG_CONNECTED,
     LOG_QUEUED,
     LOG_BUSY,       /* a notice */

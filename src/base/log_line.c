@@ -18,21 +18,6 @@ static const struct {
     [LOG_SEVERITY_DEBUG] = {"debug", "", LOG_DEBUG},
 };
 
-static const char *const event_names[] = {
-    [LOG_CONNECTED] = "connected",
-    [LOG_QUEUED] = "queued",
-    [LOG_BUSY] = "busy",
-    [LOG_BUSY_FAULT] = "busy",
-    [LOG_ACQUIRED] = "acquired",
-    [LOG_PROOF_LATE] = "proof_late",
-    [LOG_PROOF_ANSWERED] = "proof_answered",
-    [LOG_LOST] = "lost",
-    [LOG_LOST_EARLY] = "lost",
-    [LOG_RELEASED] = "released",
-    [LOG_SKIPPED] = "skipped",
-    [LOG_EXIT] = "exit",
-};
-
 /* ---- text ---- */
 
 /* Returns whether the character is invisible, and joins, hides or reverses others. */
@@ -83,63 +68,42 @@ size_t log_line_printable(char *out, size_t size, const char *text)
     return len;
 }
 
-/* A line that is being put together. */
-struct buffer {
-    char *out;
-    size_t size;
-    size_t len;
-};
-
-static void append(struct buffer *buffer, const char *text)
-{
-    buffer->len += log_line_printable(buffer->out + buffer->len, buffer->size - buffer->len, text);
-}
-
-static void format_session(int64_t session, char text[24])
+static const char *format_session(int64_t session, char text[24])
 {
     snprintf(text, 24, "0x%" PRIx64, (uint64_t)session);
+    return text;
 }
 
-/* "[LOCK SESSION]", or as much of it as there is. */
-static void append_tag(struct buffer *buffer, const struct log_line *line)
+/* Returns "[LOCK SESSION]", or as much of it as there is. */
+static const char *format_tag(const struct log_line *line, char tag[LOG_LINE_SIZE])
 {
     char session[24];
 
     if (!line->lock && !line->session)
-        return;
-    append(buffer, "[");
-    if (line->lock)
-        append(buffer, line->lock);
-    if (line->lock && line->session)
-        append(buffer, " ");
-    if (line->session) {
-        format_session(line->session, session);
-        append(buffer, session);
-    }
-    append(buffer, "]");
+        return "";
+    snprintf(tag, LOG_LINE_SIZE, "[%s%s%s]", line->lock ? line->lock : "",
+             line->lock && line->session ? " " : "",
+             line->session ? format_session(line->session, session) : "");
+    return tag;
 }
 
-/* Appends all that follows the names of zkflock and the lock. */
-static void append_body(struct buffer *buffer, const struct log_line *line)
+/* Writes all that a person reads of a line behind head. */
+static size_t write_text(const struct log_line *line, const char *head, const char *tag,
+                         const char *separator, char out[LOG_LINE_SIZE])
 {
-    append(buffer, severities[line->severity].prefix);
-    if (line->place) {
-        append(buffer, line->place);
-        append(buffer, ": ");
-    }
-    append(buffer, line->message);
+    char text[LOG_LINE_SIZE];
+
+    snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", head, tag, separator,
+             severities[line->severity].prefix, line->place ? line->place : "",
+             line->place ? ": " : "", line->message);
+    return log_line_printable(out, LOG_LINE_SIZE, text);
 }
 
 size_t log_line_text(const struct log_line *line, bool tagged, char out[LOG_LINE_SIZE])
 {
-    struct buffer buffer = {.out = out, .size = LOG_LINE_SIZE};
+    char tag[LOG_LINE_SIZE];
 
-    append(&buffer, "zkflock");
-    if (tagged)
-        append_tag(&buffer, line);
-    append(&buffer, ": ");
-    append_body(&buffer, line);
-    return buffer.len;
+    return write_text(line, "zkflock", tagged ? format_tag(line, tag) : "", ": ", out);
 }
 
 /* ---- JSON ---- */
@@ -167,14 +131,6 @@ static void set_time(json_t *object, const struct timespec *time)
     json_object_set_new(object, "time", json_string(text));
 }
 
-/* To the millisecond. */
-static json_t *seconds(int64_t ns)
-{
-    int64_t ms = ns / 1000000;
-
-    return json_real((double)ms / 1000);
-}
-
 static void set_fields(json_t *object, const struct log_field *field)
 {
     for (; field && field->type != LOG_END; field++) {
@@ -182,8 +138,9 @@ static void set_fields(json_t *object, const struct log_field *field)
             set_text(object, field->name, field->text);
         else if (field->type == LOG_NUMBER)
             json_object_set_new(object, field->name, json_integer(field->number));
-        else
-            json_object_set_new(object, field->name, seconds(field->number));
+        else /* in seconds, to the millisecond */
+            json_object_set_new(object, field->name,
+                                json_real((double)(field->number / 1000000) / 1000));
     }
 }
 
@@ -194,12 +151,12 @@ static json_t *make_object(const struct log_line *line)
 
     set_time(object, &line->time);
     set_text(object, "level", severities[line->severity].name);
-    set_text(object, "event", line->event ? event_names[line->event] : NULL);
+    set_text(object, "event", line->event);
     set_text(object, "source", line->source);
     json_object_set_new(object, "pid", json_integer(line->pid));
     set_text(object, "lock", line->lock);
-    format_session(line->session, session);
-    set_text(object, "session", line->session ? session : NULL);
+    if (line->session)
+        set_text(object, "session", format_session(line->session, session));
     set_fields(object, line->fields);
     set_text(object, "place", line->place);
     return object;
@@ -258,6 +215,7 @@ size_t log_line_system(const struct log_line *line, enum log_format format,
 {
     static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    char text[LOG_LINE_SIZE];
     struct tm tm = {0};
     size_t head;
 
@@ -268,10 +226,7 @@ size_t log_line_system(const struct log_line *line, enum log_format format,
     if (format == LOG_FORMAT_JSON)
         return head + log_line_json(line, out + head);
 
-    struct buffer buffer = {.out = out + head, .size = LOG_LINE_SIZE};
+    const char *tag = format_tag(line, text);
 
-    append_tag(&buffer, line);
-    append(&buffer, buffer.len ? " " : "");
-    append_body(&buffer, line);
-    return head + buffer.len;
+    return head + write_text(line, "", tag, *tag ? " " : "", out + head);
 }

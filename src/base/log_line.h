@@ -30,7 +30,7 @@ enum log_severity {
 
 struct log_line {
     enum log_severity severity;
-    enum log_event event;
+    const char *event;              /* its name in JSON; NULL: none */
     const struct log_field *fields; /* NULL: none */
     const char *source;             /* who says it; NULL: zkflock */
     const char *lock;               /* NULL: none */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <wchar.h>
@@ -137,6 +136,5 @@ int text_flush(void)
         return 0;
     if (errno == EPIPE)
         return EXITCODE_SIGNAL + SIGPIPE;
-    log_error("cannot write to stdout: %s", strerror(errno));
-    return EXITCODE_OSERR;
+    return log_failure(EXITCODE_OSERR, "cannot write to stdout: %s", strerror(errno));
 }

@@ -5,15 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/exitcode.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "cli/action.h"
-#include "cli/getopt_table.h"
-#include "cli/show_config.h"
-#include "cli/usage.h"
+#include "cli/arguments_parts.h"
 #include "config/config.h"
-#include "config/option_table.h"
 #include "config/resolve.h"
 #include "config/together.h"
 
@@ -25,6 +23,85 @@ static int usage(void)
 {
     fputs("Try 'zkflock --help'.\n", stderr);
     return EXITCODE_USAGE;
+}
+
+/* ---- actions ---- */
+
+/* Sets the action.  Returns the exit status after a message if another one was asked for before. */
+static int take_action(struct options *options, enum action action)
+{
+    if (options->action != ACTION_RUN && options->action != action)
+        return log_failure(EXITCODE_USAGE, "%s and %s do not go together: give one of them",
+                           options_action_name(options->action), options_action_name(action));
+    options->action = action;
+    return 0;
+}
+
+/* Returns "--hold and --unlock", to be freed. */
+static char *list_of(int actions)
+{
+    char *list = NULL;
+
+    for (int action = 0; action < ACTION_COUNT; action++) {
+        const char *name = options_action_name((enum action)action);
+
+        if (actions & 1 << action)
+            xreplace(&list, list ? xasprintf("%s and %s", list, name) : xstrdup(name));
+    }
+    return list;
+}
+
+static int refuse_option(const struct options *options, const struct setting *setting)
+{
+    const struct option_row *row = setting->row;
+    char *actions = row->why ? NULL : list_of(row->actions);
+
+    if (!actions)
+        log_error("%s does not go with %s: %s", setting->name, options_action_name(options->action),
+                  row->why);
+    else if (options->action == ACTION_RUN)
+        log_error("%s goes with %s alone", setting->name, actions);
+    else
+        log_error("%s does not go with %s: it goes with %s alone", setting->name,
+                  options_action_name(options->action), actions);
+    free(actions);
+    return EXITCODE_USAGE;
+}
+
+/*
+ * Refuses the first option, in the order of option_table.h, that was typed and has no effect on the
+ * action; returns the exit status.  The environment and the config files are not read yet: what
+ * they say is meant for runs, and other actions take of it what they need.
+ */
+static int check_action(const struct options *options)
+{
+    const struct setting *first = NULL;
+
+    for (size_t i = 0; i < options->settings.len; i++) {
+        const struct setting *setting = &options->settings.list[i];
+
+        if (setting->row->actions && !(setting->row->actions & 1 << options->action) &&
+            (!first || setting->row < first->row))
+            first = setting;
+    }
+    if (first)
+        return refuse_option(options, first);
+    if (options->action == ACTION_HOLD && options->hold_export && !options->hold_for)
+        return log_failure(EXITCODE_USAGE,
+                           "--export needs --for: in $( ) zkflock cannot tell which process calls "
+                           "it; in a script give --for $$");
+    return 0;
+}
+
+/* Drops what a config file means for commands alone, once all settings are in effect. */
+static void settle_action(struct options *options)
+{
+    if (options->action != ACTION_HOLD)
+        return;
+    options->tree = false;
+    options->deadline = options->max_runtime = CLOCK_NEVER;
+    if (options->conflict_status == 0)
+        options->conflict_status = EXITCODE_BUSY;
 }
 
 /* ---- options ---- */
@@ -47,7 +124,7 @@ static int take_option(struct options *options, const struct option_row *row)
     free(name);
     options->typed[row->choice] = true;
     if (row->action)
-        return action_take(options, row->action);
+        return take_action(options, row->action);
     return row->take ? row->take(options, setting) : 0;
 }
 
@@ -56,10 +133,8 @@ static int take_argument(struct options *options, const struct option_row *row, 
 {
     if (!row)
         return usage();
-    if (row->refusal) {
-        log_error("%s", row->refusal);
-        return EXITCODE_USAGE;
-    }
+    if (row->refusal)
+        return log_failure(EXITCODE_USAGE, "%s", row->refusal);
     *done = true;
     if (has_form(row, "-h, --help"))
         usage_print();
@@ -70,26 +145,19 @@ static int take_argument(struct options *options, const struct option_row *row, 
     return *done ? text_flush() : take_option(options, row);
 }
 
-/* Takes variables of the environment.  One that the command line overrides is not checked. */
+/* Takes the servers of the environment.  If the command line overrides them, they are not checked.
+ */
 static int take_environment(struct options *options)
 {
-    int status = 0;
+    char *value = getenv(SERVERS_VARIABLE);
 
-    for (size_t i = 0; i < option_table_len && status == 0; i++) {
-        const struct option_row *row = &option_table[i];
-        char *value = row->variable ? getenv(row->variable) : NULL;
-        char *name;
-
-        if (!value || !*value || settings_find(&options->settings, option_table_choice(row), NULL))
-            continue;
-        name = xasprintf("$%s", row->variable);
-        status = resolve_check(settings_add(
-            &options->settings,
-            &(struct setting){
-                .level = SETTINGS_ENVIRONMENT, .row = row, .name = name, .text = value}));
-        free(name);
-    }
-    return status;
+    if (!value || !*value || options->typed[CHOICE_SERVERS])
+        return 0;
+    return resolve_check(
+        settings_add(&options->settings, &(struct setting){.level = SETTINGS_ENVIRONMENT,
+                                                           .row = option_table_key("servers"),
+                                                           .name = (char *)"$" SERVERS_VARIABLE,
+                                                           .text = value}));
 }
 
 /* ---- operands ---- */
@@ -98,20 +166,15 @@ static int take_shell_command(struct options *options, char **words)
 {
     char *shell = getenv("SHELL");
 
-    if (!words[1] || words[2]) {
-        log_error("-c takes exactly one argument, the shell command; quote it as one word");
-        return EXITCODE_USAGE;
-    }
+    if (!words[1] || words[2])
+        return log_failure(EXITCODE_USAGE,
+                           "-c takes exactly one argument, the shell command; quote it "
+                           "as one word");
     options->shell_command[0] = shell && *shell ? shell : (char *)"/bin/sh";
     options->shell_command[1] = (char *)"-c";
     options->shell_command[2] = words[1];
     options->command = options->shell_command;
     return 0;
-}
-
-static bool all_digits(const char *text)
-{
-    return *text && strspn(text, "0123456789") == strlen(text);
 }
 
 /* Takes the operands of all actions but ACTION_RUN. */
@@ -125,11 +188,9 @@ static int take_locks(struct options *options, char **words)
         log_error("no LOCK given: zkflock %s LOCK", options_action_name(options->action));
         return usage();
     }
-    if (words[1]) {
-        log_error("%s takes no COMMAND: leave '%s' out", options_action_name(options->action),
-                  words[1]);
-        return EXITCODE_USAGE;
-    }
+    if (words[1])
+        return log_failure(EXITCODE_USAGE, "%s takes no COMMAND: leave '%s' out",
+                           options_action_name(options->action), words[1]);
     return 0;
 }
 
@@ -148,7 +209,7 @@ static int take_operands(struct options *options, char **words)
     if (*words && strcmp(*words, "--") == 0)
         words++;
     if (!*words) {
-        if (all_digits(name))
+        if (*name && !name[strspn(name, "0123456789")])
             log_error("no COMMAND given; a descriptor number alone, as flock(1) takes, cannot "
                       "hold a lock of an ensemble: zkflock LOCK COMMAND");
         else
@@ -157,11 +218,10 @@ static int take_operands(struct options *options, char **words)
     }
     if (strcmp(*words, "-c") == 0 || strcmp(*words, "--command") == 0)
         return take_shell_command(options, words);
-    if (words[0][0] == '-') {
-        log_error("'%s' stands behind LOCK, where COMMAND is expected; options go before LOCK",
-                  *words);
-        return EXITCODE_USAGE;
-    }
+    if (words[0][0] == '-')
+        return log_failure(
+            EXITCODE_USAGE,
+            "'%s' stands behind LOCK, where COMMAND is expected; options go before LOCK", *words);
     options->command = words;
     return 0;
 }
@@ -198,16 +258,10 @@ static int take_config(struct options *options)
         settings_add(&files, servers);
     if (status == 0)
         status = resolve_check_all(&files, options->action);
-    settings_move(&options->settings, &files);
+    for (size_t i = 0; i < files.len; i++)
+        settings_add(&options->settings, &files.list[i]);
+    settings_release(&files);
     return status;
-}
-
-static void open_log(const struct options *options)
-{
-    log_open(&(struct log_options){.level = options->log_level,
-                                   .format = options->log_format,
-                                   .to_system = options->log_syslog,
-                                   .lock = options->lock});
 }
 
 /*
@@ -245,7 +299,7 @@ int arguments_parse(struct options *options, int argc, char **argv, bool *done)
     if (status)
         look_for_export(options, argc, argv);
     if (status == 0)
-        status = action_check(options);
+        status = check_action(options);
     if (status == 0)
         status = take_environment(options);
     if (status == 0)
@@ -253,14 +307,17 @@ int arguments_parse(struct options *options, int argc, char **argv, bool *done)
     if (status == 0)
         take_listed(options);
     if (status == 0)
-        status = resolve_settings(options, &options->settings, options->name);
+        status = resolve_settings(options);
     if (status == 0)
-        action_settle(options);
+        settle_action(options);
     if (status == 0 && options->action == ACTION_SHOW_CONFIG) {
         *done = true;
         status = show_config(options);
     }
     if (status == 0)
-        open_log(options);
+        log_open(&(struct log_options){.level = options->log_level,
+                                       .format = options->log_format,
+                                       .to_system = options->log_syslog,
+                                       .lock = options->lock});
     return status;
 }

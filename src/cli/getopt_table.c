@@ -1,36 +1,19 @@
-#include "cli/getopt_table.h"
+#include "cli/arguments_parts.h"
 
 #include <getopt.h>
 #include <limits.h>
 #include <string.h>
 
+#include "base/debug.h"
 #include "base/xalloc.h"
 
 enum { FIRST_ROW = UCHAR_MAX + 1 }; /* what getopt_long(3) returns for the first row's long forms */
 
 static char letters[2 * UCHAR_MAX] = "+"; /* up to the first operand */
 static size_t letters_len = 1;
-static struct option *names; /* ends in one without a name */
+static struct option names[UCHAR_MAX]; /* ends in one without a name */
 static size_t names_len;
 static const struct option_row *row_of_letter[UCHAR_MAX + 1];
-
-static void add_letter(char letter, bool has_value, const struct option_row *row)
-{
-    if (row_of_letter[(unsigned char)letter])
-        return;
-    row_of_letter[(unsigned char)letter] = row;
-    letters[letters_len++] = letter;
-    if (has_value)
-        letters[letters_len++] = ':';
-}
-
-static void add_name(char *name, bool has_value, const struct option_row *row)
-{
-    names = xreallocarray(names, names_len + 2, sizeof(names[0]));
-    names[names_len++] =
-        (struct option){name, has_value, NULL, FIRST_ROW + (int)(row - option_table)};
-    names[names_len] = (struct option){0};
-}
 
 static void add_forms(const struct option_row *row)
 {
@@ -38,12 +21,19 @@ static void add_forms(const struct option_row *row)
     bool has_value = last && last[1] != '-';
 
     for (const char *form = row->forms; *form == '-'; form += strspn(form, ", ")) {
+        unsigned char letter = (unsigned char)form[1];
         size_t len = strcspn(form, ", ");
 
-        if (form[1] == '-')
-            add_name(xstrndup(form + 2, len - 2), has_value, row);
-        else
-            add_letter(form[1], has_value, row);
+        if (letter == '-') {
+            assert(names_len + 1 < UCHAR_MAX);
+            names[names_len++] = (struct option){xstrndup(form + 2, len - 2), has_value, NULL,
+                                                 FIRST_ROW + (int)(row - option_table)};
+        } else if (!row_of_letter[letter]) {
+            row_of_letter[letter] = row;
+            letters[letters_len++] = (char)letter;
+            if (has_value)
+                letters[letters_len++] = ':';
+        }
         form += len;
     }
 }
@@ -55,7 +45,6 @@ static int compare(const void *a, const void *b)
 
 static void build(void)
 {
-    names = xcalloc(1, sizeof(names[0]));
     for (size_t i = 0; i < option_table_len; i++)
         if (option_table[i].forms)
             add_forms(&option_table[i]);
@@ -67,7 +56,7 @@ bool getopt_table_next(int argc, char **argv, const struct option_row **row)
 {
     int option;
 
-    if (!names)
+    if (!names_len)
         build();
     option = getopt_long(argc, argv, letters, names, NULL);
     if (option == -1)

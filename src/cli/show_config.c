@@ -1,4 +1,4 @@
-#include "cli/show_config.h"
+#include "cli/arguments_parts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "config/config.h"
-#include "config/option_table.h"
 
 enum { MAX_LINES = 64 };
 
@@ -56,13 +55,6 @@ static const char *origin_text(const struct setting *setting)
     return setting->level == SETTINGS_ENVIRONMENT ? setting->name : "command line";
 }
 
-/* Returns where a path comes from that no key gives: LOCK itself, or the root before it. */
-static const char *path_origin(const struct settings *settings, const char *name)
-{
-    return name && name[0] == '/' ? "command line"
-                                  : origin_text(settings_find(settings, CHOICE_ROOT, name));
-}
-
 /* Returns whether a row has a line.  Of kind and permits the one that is in use has. */
 static bool is_shown(const struct options *options, const struct option_row *row)
 {
@@ -80,9 +72,12 @@ static struct line make_line(const struct options *options, const struct option_
 
     if (setting) {
         line.value = value_text(options, row, setting);
-    } else if (row->choice == CHOICE_PATH) {
+    } else if (row->choice == CHOICE_PATH) { /* from LOCK itself, or the root before it */
         line.value = xstrdup(options->lock);
-        line.origin = path_origin(&options->settings, options->name);
+        line.origin =
+            options->name[0] == '/'
+                ? "command line"
+                : origin_text(settings_find(&options->settings, CHOICE_ROOT, options->name));
     } else if (row->choice == CHOICE_LEASE) {
         line.value = xasprintf("%gs", (double)options->new_lease / CLOCK_S);
         line.comment = true;
@@ -93,7 +88,8 @@ static struct line make_line(const struct options *options, const struct option_
     return line;
 }
 
-static void print(const struct options *options, const struct line *lines, size_t count)
+/* Returns the exit status. */
+static int print(const struct options *options, const struct line *lines, size_t count)
 {
     int key_width = 0;
     int value_width = 0;
@@ -113,6 +109,7 @@ static void print(const struct options *options, const struct line *lines, size_
         printf("%s%-*s = %-*s  # %s\n", lines[i].comment ? "# " : "",
                key_width - (lines[i].comment ? 2 : 0), lines[i].key, value_width, lines[i].value,
                lines[i].origin);
+    return text_flush();
 }
 
 int show_config(const struct options *options)
@@ -121,20 +118,15 @@ int show_config(const struct options *options)
     size_t count = 0;
     const char *unfit = options->name;
     bool fits = !unfit || config_can_hold(unfit);
-    int status = 0;
+    int status;
 
     for (size_t i = 0; i < option_table_len && count < MAX_LINES; i++)
         if (is_shown(options, &option_table[i]))
             lines[count++] = make_line(options, &option_table[i]);
     for (size_t i = 0; i < count && fits; i++)
         fits = config_can_hold(unfit = lines[i].value);
-    if (!fits) {
-        log_error("'%s' cannot stand in a config file", unfit);
-        status = EXITCODE_USAGE;
-    } else {
-        print(options, lines, count);
-        status = text_flush();
-    }
+    status = fits ? print(options, lines, count)
+                  : log_failure(EXITCODE_USAGE, "'%s' cannot stand in a config file", unfit);
     for (size_t i = 0; i < count; i++)
         free(lines[i].value);
     return status;

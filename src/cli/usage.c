@@ -1,10 +1,9 @@
-#include "cli/usage.h"
+#include "cli/arguments_parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/exitcode.h"
-#include "config/option_table.h"
 #include "lock/lockname.h"
 
 enum { HELP_COLUMN = 31 };

@@ -10,9 +10,11 @@
 
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "config/option_table.h"
 #include "config/resolve.h"
+#include "config/values.h"
 
 /* A limit for lines, which leaves room for every value that makes sense. */
 enum { LINE_SIZE = 65536 };
@@ -20,19 +22,13 @@ enum { LINE_SIZE = 65536 };
 /* The file that is being read, and how far. */
 struct reader {
     struct settings *settings;
-    enum settings_level level;      /* of [zkflock] */
-    enum settings_level lock_level; /* of [lock NAME] */
+    bool is_system;
     const char *file;
     char *place; /* FILE:LINE */
     char *lock;  /* the NAME of the section; NULL: it is [zkflock] */
     bool in_section;
-    int status;
+    int status; /* of the last pair */
 };
-
-static void refuse(struct reader *reader)
-{
-    reader->status = EXITCODE_CONFIG;
-}
 
 /* ---- key = value ---- */
 
@@ -48,51 +44,49 @@ static const struct setting *given_already(const struct reader *reader, const st
     return NULL;
 }
 
-static void take_pair(struct reader *reader, char *name, char *value)
+static enum settings_level level_of(const struct reader *reader)
+{
+    if (reader->lock)
+        return reader->is_system ? SETTINGS_SYSTEM_LOCK : SETTINGS_USER_LOCK;
+    return reader->is_system ? SETTINGS_SYSTEM : SETTINGS_USER;
+}
+
+static int take_pair(struct reader *reader, const char *name, const char *value)
 {
     const struct option_row *row = option_table_key(name);
 
-    if (!reader->in_section) {
-        log_error("'%s' stands before the first section, [zkflock] or [lock NAME]", name);
-        refuse(reader);
-        return;
-    }
-    if (!row) {
-        log_error("there is no key '%s'", name);
-        refuse(reader);
-        return;
-    }
-    if (row->lock_only && !reader->lock) {
-        log_error("%s belongs in a section [lock NAME], not in [zkflock]", name);
-        refuse(reader);
-        return;
-    }
+    if (!reader->in_section)
+        return log_failure(EXITCODE_CONFIG,
+                           "'%s' stands before the first section, [zkflock] or [lock NAME]", name);
+    if (!row)
+        return log_failure(EXITCODE_CONFIG, "there is no key '%s'", name);
+    if (row->lock_only && !reader->lock)
+        return log_failure(EXITCODE_CONFIG, "%s belongs in a section [lock NAME], not in [zkflock]",
+                           name);
 
     const struct setting setting = {
-        .level = reader->lock ? reader->lock_level : reader->level,
+        .level = level_of(reader),
         .row = row,
-        .name = name,
-        .text = value,
+        .name = (char *)name,
+        .text = (char *)value,
         .lock = reader->lock,
         .origin = reader->place,
     };
     const struct setting *before = given_already(reader, &setting);
 
-    if (before) {
-        log_error("%s stands in this section already, at %s", name, before->origin);
-        refuse(reader);
-        return;
-    }
-    /* resolve_check() sets the place itself. */
-    log_set_place(NULL);
-    reader->status = resolve_check(settings_add(reader->settings, &setting));
+    if (before)
+        return log_failure(EXITCODE_CONFIG, "%s stands in this section already, at %s", name,
+                           before->origin);
+    return resolve_check(settings_add(reader->settings, &setting));
 }
 
 /* Takes a pair; inih calls it once for each line with one. */
 static int on_pair(void *user, const char *section, const char *name, const char *value)
 {
+    struct reader *reader = user;
+
     (void)section;
-    take_pair(user, (char *)name, (char *)value);
+    reader->status = take_pair(reader, name, value);
     return 1;
 }
 
@@ -119,116 +113,96 @@ static void cut_end(char *line)
  * Takes the line of a section.  inih would keep only the first 49 bytes of its name, and would not
  * report a section without keys.
  */
-static void take_section(struct reader *reader, char *line)
+static int take_section(struct reader *reader, char *line)
 {
     static const char lock[] = "lock";
     size_t len;
 
     cut_end(line);
     len = strlen(line);
-    if (line[len - 1] != ']') {
-        log_error("the section lacks its closing bracket");
-        refuse(reader);
-        return;
-    }
+    if (line[len - 1] != ']')
+        return log_failure(EXITCODE_CONFIG, "the section lacks its closing bracket");
     line[len - 1] = '\0';
-    line++;
-    line += strspn(line, " \t");
-    cut_end(line);
+    line = text_trim(line + 1);
     reader->in_section = true;
     xreplace(&reader->lock, NULL);
     if (strcmp(line, "zkflock") == 0)
-        return;
-    if (strncmp(line, lock, strlen(lock)) == 0 &&
-        (is_blank(line[strlen(lock)]) || !line[strlen(lock)])) {
-        line += strlen(lock);
-        line += strspn(line, " \t");
-        xreplace(&reader->lock, xstrdup(line));
-        reader->status = resolve_check_name(line);
-        return;
-    }
-    log_error("there is no section [%s], only [zkflock] and [lock NAME]", line);
-    refuse(reader);
+        return 0;
+    if (strncmp(line, lock, strlen(lock)) != 0 ||
+        (line[strlen(lock)] && !is_blank(line[strlen(lock)])))
+        return log_failure(EXITCODE_CONFIG,
+                           "there is no section [%s], only [zkflock] and [lock NAME]", line);
+    line = text_trim(line + strlen(lock));
+    xreplace(&reader->lock, xstrdup(line));
+    return values_is_lock(line) ? 0 : EXITCODE_CONFIG;
 }
 
-static void take_line(struct reader *reader, char *line)
+static int take_line(struct reader *reader, char *line)
 {
     line += strspn(line, " \t");
-    if (*line == '[') {
-        take_section(reader, line);
-    } else if (ini_parse_string(line, on_pair, reader) != 0) {
-        log_error("this is neither a [section], nor key = value, nor a comment");
-        refuse(reader);
-    }
+    if (*line == '[')
+        return take_section(reader, line);
+    reader->status = 0;
+    if (ini_parse_string(line, on_pair, reader) != 0)
+        return log_failure(EXITCODE_CONFIG,
+                           "this is neither a [section], nor key = value, nor a comment");
+    return reader->status;
 }
 
-/* Reads a line without its end.  Returns 1, 0 at the end of the file, -1 after a sentence. */
-static int read_line(FILE *in, char line[LINE_SIZE])
+/* Reads a line without its end; *more says whether there is one.  Returns 0, or the exit status. */
+static int read_line(FILE *in, char line[LINE_SIZE], bool *more)
 {
     size_t len = 0;
     int c;
 
     while ((c = getc(in)) != EOF && c != '\n') {
-        if (c == '\0') {
-            log_error("this line holds a NUL byte");
-            return -1;
-        }
-        if (len == LINE_SIZE - 2) {
-            log_error("this line is too long: at most %d bytes", LINE_SIZE - 2);
-            return -1;
-        }
+        if (c == '\0')
+            return log_failure(EXITCODE_CONFIG, "this line holds a NUL byte");
+        if (len == LINE_SIZE - 2)
+            return log_failure(EXITCODE_CONFIG, "this line is too long: at most %d bytes",
+                               LINE_SIZE - 2);
         line[len++] = (char)c;
     }
-    if (ferror(in)) {
-        log_error("this line cannot be read: %s", strerror(errno));
-        return -1;
-    }
+    if (ferror(in))
+        return log_failure(EXITCODE_CONFIG, "this line cannot be read: %s", strerror(errno));
     if (len && line[len - 1] == '\r')
         len--;
     line[len] = '\0';
-    return c != EOF || len ? 1 : 0;
+    *more = c != EOF || len;
+    return 0;
 }
 
-static void read_lines(struct reader *reader, FILE *in)
+static int read_lines(struct reader *reader, FILE *in)
 {
     static const char byte_order_mark[] = "\xef\xbb\xbf";
     char *line = xcalloc(LINE_SIZE, 1);
+    bool more = true;
+    int status = 0;
 
-    for (int number = 1; reader->status == 0; number++) {
-        int got;
+    for (int number = 1; status == 0 && more; number++) {
+        char *text = line;
 
         xreplace(&reader->place, xasprintf("%s:%d", reader->file, number));
         log_set_place(reader->place);
-        got = read_line(in, line);
-        if (got == 0)
-            break;
-        if (got < 0)
-            refuse(reader);
-        else if (number == 1 && strncmp(line, byte_order_mark, strlen(byte_order_mark)) == 0)
-            take_line(reader, line + strlen(byte_order_mark));
-        else
-            take_line(reader, line);
+        status = read_line(in, line, &more);
+        if (number == 1 && strncmp(line, byte_order_mark, strlen(byte_order_mark)) == 0)
+            text += strlen(byte_order_mark);
+        if (status == 0 && more)
+            status = take_line(reader, text);
     }
     log_set_place(NULL);
     free(line);
+    return status;
 }
 
 /* ---- files ---- */
 
-/* Returns whether there is no file.  One below a directory that may not be searched counts too. */
-static bool is_missing(const char *file)
-{
-    struct stat st;
-
-    return stat(file, &st) < 0 && (errno == ENOENT || errno == ENOTDIR || errno == EACCES);
-}
-
 /*
- * Returns whether nobody else could have written the file, which may name commands to run.  It has
- * to belong to root or to the user who runs zkflock; the system's file to root or to the owner of
+ * Checks that nobody else could have written the file, which may name commands to run.  It has to
+ * belong to root or to the user who runs zkflock; the system's file to root or to the owner of
  * /etc, whose number in a user namespace may not be root's.  Nobody but its owner may write it.
  */
-static bool is_trustworthy(const char *file, const struct stat *st, bool is_system)
+static int check_trust(const char *file, const struct stat *st, bool is_system)
 {
     struct stat etc;
     uid_t owner = geteuid();
@@ -236,29 +210,26 @@ static bool is_trustworthy(const char *file, const struct stat *st, bool is_syst
     if (is_system)
         owner = stat("/etc", &etc) == 0 ? etc.st_uid : 0;
     if (st->st_uid != 0 && st->st_uid != owner)
-        log_error("%s: belongs to uid %u, and is not trusted: it may name commands to run; give it "
-                  "to %s",
-                  file, (unsigned int)st->st_uid,
-                  is_system ? "root"
-                            : "root or to the user who runs zkflock, or set HOME (sudo -H)");
-    else if (st->st_mode & (S_IWGRP | S_IWOTH))
-        log_error("%s: others than its owner may write it, and it is not trusted: it may name "
-                  "commands to run; chmod go-w",
-                  file);
-    else
-        return true;
-    return false;
+        return log_failure(
+            EXITCODE_CONFIG,
+            "%s: belongs to uid %u, and is not trusted: it may name commands to run; "
+            "give it to %s",
+            file, (unsigned int)st->st_uid,
+            is_system ? "root" : "root or to the user who runs zkflock, or set HOME (sudo -H)");
+    if (st->st_mode & (S_IWGRP | S_IWOTH))
+        return log_failure(
+            EXITCODE_CONFIG,
+            "%s: others than its owner may write it, and it is not trusted: it may name "
+            "commands to run; chmod go-w",
+            file);
+    return 0;
 }
 
 /* Reads a file.  If the user has named it, with --config, it is trusted. */
-static int read_file(struct settings *settings, enum settings_level level, const char *file,
-                     bool named)
+static int read_file(struct settings *settings, bool is_system, const char *file, bool named)
 {
-    struct reader reader = {.settings = settings,
-                            .level = level,
-                            .lock_level = level == SETTINGS_SYSTEM ? SETTINGS_SYSTEM_LOCK
-                                                                   : SETTINGS_USER_LOCK,
-                            .file = file};
+    struct reader reader = {.settings = settings, .is_system = is_system, .file = file};
+    int status = 0;
     struct stat st;
     FILE *in = fopen(file, "re");
 
@@ -267,18 +238,16 @@ static int read_file(struct settings *settings, enum settings_level level, const
         in = NULL;
         errno = EISDIR;
     }
-    if (!in) {
-        log_error("%s: cannot be read: %s", file, strerror(errno));
-        return EXITCODE_CONFIG;
-    }
-    if (named || is_trustworthy(file, &st, level == SETTINGS_SYSTEM))
-        read_lines(&reader, in);
-    else
-        refuse(&reader);
+    if (!in)
+        return log_failure(EXITCODE_CONFIG, "%s: cannot be read: %s", file, strerror(errno));
+    if (!named)
+        status = check_trust(file, &st, is_system);
+    if (status == 0)
+        status = read_lines(&reader, in);
     fclose(in);
     free(reader.place);
     free(reader.lock);
-    return reader.status;
+    return status;
 }
 
 /* Returns the path of the user's file, to be freed; NULL if there is none. */
@@ -294,17 +263,17 @@ static char *user_file(void)
 }
 
 /* Reads one of the usual files.  A FIFO is refused: every zkflock would wait for a writer. */
-static int read_if_there(struct settings *settings, enum settings_level level, const char *file)
+static int read_if_there(struct settings *settings, bool is_system, const char *file)
 {
     struct stat st;
+    bool there = stat(file, &st) == 0;
 
-    if (is_missing(file))
+    /* What stands below a directory that may not be searched counts as missing. */
+    if (!there && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
         return 0;
-    if (stat(file, &st) == 0 && S_ISFIFO(st.st_mode)) {
-        log_error("%s: cannot be read: it is a FIFO", file);
-        return EXITCODE_CONFIG;
-    }
-    return read_file(settings, level, file, false);
+    if (there && S_ISFIFO(st.st_mode))
+        return log_failure(EXITCODE_CONFIG, "%s: cannot be read: it is a FIFO", file);
+    return read_file(settings, is_system, file, false);
 }
 
 int config_read(struct settings *settings, const char *file)
@@ -318,11 +287,11 @@ int config_read(struct settings *settings, const char *file)
     ini_use_stack = false;
     ini_inline_comment_prefixes = (char *)";#";
     if (file)
-        return read_file(settings, SETTINGS_USER, file, true);
-    status = read_if_there(settings, SETTINGS_SYSTEM, CONFIG_SYSTEM_FILE);
+        return read_file(settings, false, file, true);
+    status = read_if_there(settings, true, CONFIG_SYSTEM_FILE);
     user = user_file();
     if (status == 0 && user)
-        status = read_if_there(settings, SETTINGS_USER, user);
+        status = read_if_there(settings, false, user);
     free(user);
     return status;
 }

@@ -20,9 +20,8 @@ struct option_row {
     const char *means;   /* the value that the option stands for, if it takes none */
 
     /* In the other places. */
-    const char *key;      /* in a config file; NULL: none */
-    bool lock_only;       /* the key stands in sections [lock NAME] alone */
-    const char *variable; /* in the environment; NULL: none */
+    const char *key; /* in a config file; NULL: none */
+    bool lock_only;  /* the key stands in sections [lock NAME] alone */
 
     /* The value if nothing is set: one of these two, or neither if it depends. */
     const char *preset; /* in effect, and may stand in a file, where it changes nothing */

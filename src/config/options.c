@@ -14,21 +14,9 @@ const char *options_action_name(enum action action)
     return names[action];
 }
 
-bool options_take_lock(const struct options *options)
-{
-    return ACTIONS_TAKE_LOCK & 1 << options->action;
-}
-
-const struct setting *options_typed(const struct options *options, enum choice choice)
-{
-    const struct setting *setting = settings_find(&options->settings, choice, options->name);
-
-    return setting && setting->level == SETTINGS_COMMAND_LINE ? setting : NULL;
-}
-
 int64_t options_asked_wait(const struct options *options, int64_t otherwise)
 {
-    return options_typed(options, CHOICE_WAIT) ? options->wait : otherwise;
+    return options->typed[CHOICE_WAIT] ? options->wait : otherwise;
 }
 
 void options_release(struct options *options)

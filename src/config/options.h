@@ -76,7 +76,7 @@ struct options {
     int64_t connect_timeout; /* ns */
     int retries;             /* of taking the lock, where no server is reachable */
     int64_t retry_delay;     /* ns */
-    int session_timeout_ms;
+    int64_t session_timeout; /* ns */
     enum naming_kind kind;
     bool unfair;
     bool tree;       /* held until everything that the command started has ended */
@@ -96,15 +96,6 @@ struct options {
 
 /* Returns the option that asks for an action; NULL for ACTION_RUN. */
 const char *options_action_name(enum action action);
-
-/* Returns whether LOCK is to be taken, and not only listed or ended. */
-bool options_take_lock(const struct options *options);
-
-/*
- * Returns the setting of the command line that counts for a choice; NULL if there is none, or only
- * one of the environment or a file.
- */
-const struct setting *options_typed(const struct options *options, enum choice choice);
 
 /*
  * Returns the time of -w or -n if it stands on the command line, else otherwise.  It is for actions

@@ -4,22 +4,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/exitcode.h"
 #include "config/option_table.h"
 #include "config/together.h"
-#include "config/values.h"
 
 /* ---- one setting ---- */
-
-static int take_setting(struct options *options, const struct setting *setting)
-{
-    return setting->row->take ? setting->row->take(options, setting) : 0;
-}
-
-int resolve_check_name(const char *name)
-{
-    return values_is_lock(name) ? 0 : EXITCODE_CONFIG;
-}
 
 int resolve_check(const struct setting *setting)
 {
@@ -27,7 +15,7 @@ int resolve_check(const struct setting *setting)
     int status;
 
     log_set_place(setting->origin);
-    status = settings_status(setting, take_setting(&scratch, setting));
+    status = settings_status(setting, setting->row->take(&scratch, setting));
     log_set_place(NULL);
     options_release(&scratch);
     return status;
@@ -50,28 +38,23 @@ static void set_defaults(struct options *options)
 
 static void forget_choice(struct options *options, enum choice choice)
 {
-    switch (choice) {
-    case CHOICE_KIND:
+    if (choice == CHOICE_KIND) {
         options->kind = NAMING_MUTEX;
         options->unfair = false;
         options->permits = 0;
-        break;
-    case CHOICE_LOG_LEVEL:
+    } else if (choice == CHOICE_LOG_LEVEL) {
         options->log_level = LOG_LEVEL_WARNING;
-        break;
-    case CHOICE_WITH:
+    } else if (choice == CHOICE_WITH) {
         while (options->with_len)
             free(options->with[--options->with_len].path);
-        break;
-    default:
-        break;
     }
 }
 
 /* Takes the settings of a level.  A choice that is made there replaces those of lower levels. */
-static int take_level(struct options *options, const struct settings *settings,
-                      enum settings_level level)
+static int take_level(struct options *options, enum settings_level level)
 {
+    const struct settings *settings = &options->settings;
+
     for (size_t i = 0; i < settings->len; i++) {
         const struct setting *setting = &settings->list[i];
 
@@ -82,35 +65,36 @@ static int take_level(struct options *options, const struct settings *settings,
         const struct setting *setting = &settings->list[i];
         int status = 0;
 
-        if (setting->level == level && settings_applies(setting, options->name))
-            status = take_setting(options, setting);
+        if (setting->level == level && settings_applies(setting, options->name) &&
+            setting->row->take)
+            status = setting->row->take(options, setting);
         if (status)
             return settings_status(setting, status);
     }
     return 0;
 }
 
-int resolve_settings(struct options *options, const struct settings *settings, const char *name)
+int resolve_settings(struct options *options)
 {
     int status = 0;
 
     set_defaults(options);
-    options->name = name;
     for (int level = 0; level <= SETTINGS_COMMAND_LINE && status == 0; level++)
-        status = take_level(options, settings, (enum settings_level)level);
+        status = take_level(options, (enum settings_level)level);
     if (options->action == ACTION_HOLD)
         options->once_per = 0; /* of a config file; there is no command that could succeed */
     if (status == 0)
-        status = together_check(options, settings);
+        status = together_check(options);
     options->new_lease = options->lease ? options->lease : lease_with_room(options->kill_after);
     return status;
 }
 
 static int check_lock(const struct settings *files, enum action action, const char *name)
 {
-    struct options scratch = {.action = action};
-    int status = resolve_settings(&scratch, files, name);
+    struct options scratch = {.settings = *files, .action = action, .name = name};
+    int status = resolve_settings(&scratch);
 
+    scratch.settings = (struct settings){0}; /* the caller's */
     options_release(&scratch);
     return status;
 }

@@ -25,17 +25,6 @@ const struct setting *settings_add(struct settings *settings, const struct setti
     return copy;
 }
 
-void settings_move(struct settings *to, struct settings *from)
-{
-    if (from->len == 0)
-        return;
-    to->list = xreallocarray(to->list, to->len + from->len, sizeof(to->list[0]));
-    memcpy(to->list + to->len, from->list, from->len * sizeof(from->list[0]));
-    to->len += from->len;
-    free(from->list);
-    *from = (struct settings){0};
-}
-
 bool settings_applies(const struct setting *setting, const char *lock)
 {
     return !setting->lock || (lock && strcmp(setting->lock, lock) == 0);

@@ -63,9 +63,6 @@ struct settings {
 /* Appends a copy of a setting and its strings.  Returns it; it is valid until the next call. */
 const struct setting *settings_add(struct settings *settings, const struct setting *setting);
 
-/* Moves all settings of one list to the end of another. */
-void settings_move(struct settings *to, struct settings *from);
-
 /* Returns whether a setting is meant for this LOCK, or, for NULL, for all locks. */
 bool settings_applies(const struct setting *setting, const char *lock);
 

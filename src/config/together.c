@@ -6,11 +6,122 @@
 
 #include "base/exitcode.h"
 #include "base/xalloc.h"
-#include "config/apart.h"
 #include "config/option_table.h"
 #include "config/values.h"
 #include "lock/lockname.h"
 #include "lock/recipe.h"
+
+/* ---- the table of what does not go together ---- */
+
+/* Features of the settings in effect, and which settings have them. */
+#define FEATURES(X)                                                                                \
+    X(SHARED, options->kind == NAMING_READER)                                                      \
+    X(EXCLUSIVE, options->kind == NAMING_WRITER)                                                   \
+    X(NO_PERMIT, options->kind == NAMING_READER || options->kind == NAMING_WRITER)                 \
+    X(UNFAIR, options->unfair)                                                                     \
+    X(PERMITS, options->permits)                                                                   \
+    X(STYLE_TYPED, options->typed[CHOICE_NODE_STYLE] && options->naming.style != NAMING_CURATOR)   \
+    X(PLAIN, options->naming.style == NAMING_PLAIN)                                                \
+    X(ONCE_PER, options->once_per)                                                                 \
+    X(EVERY_TIME, !options->once_per)                                                              \
+    X(NOW, options->now)                                                                           \
+    X(HOLD, options->action == ACTION_HOLD)                                                        \
+    X(CONFLICT_0_TYPED, options->typed[CHOICE_CONFLICT_STATUS] && options->conflict_status == 0)   \
+    X(NAMES, options->names_only)                                                                  \
+    X(HELD, options->held_only)                                                                    \
+    X(JSON, options->json)                                                                         \
+    X(WATCH, options->watch)                                                                       \
+    X(NO_RETRY, !options->retries && !options->typed[CHOICE_RETRY])                                \
+    X(RETRY_DELAY_TYPED, options->typed[CHOICE_RETRY_DELAY] && !is_shown(options))                 \
+    X(SKIP_TYPED, options->typed[CHOICE_SKIP_STATUS] && !is_shown(options))
+
+enum {
+#define X(name, condition) APART_##name,
+    FEATURES(X)
+#undef X
+};
+
+struct apart {
+    int features[2];        /* that do not go together */
+    enum choice choices[2]; /* that may be to blame; 0: none */
+    const char *sentence;   /* says so */
+};
+
+static const struct apart apart_rows[] = {
+    {{APART_SHARED, APART_PLAIN},
+     {CHOICE_KIND, CHOICE_NODE_STYLE},
+     "--shared does not go with --node-style plain, whose names do not tell readers from others; "
+     "use curator or kazoo"},
+    {{APART_PERMITS, APART_NO_PERMIT},
+     {CHOICE_KIND},
+     "--permits does not go with --shared or --exclusive: a permit is neither"},
+    {{APART_PERMITS, APART_UNFAIR},
+     {CHOICE_KIND},
+     "--permits does not go with --unfair: permits are given out in a queue"},
+    {{APART_PERMITS, APART_STYLE_TYPED},
+     {CHOICE_KIND, CHOICE_NODE_STYLE},
+     "--permits does not go with --node-style: semaphores are Curator's"},
+    {{APART_ONCE_PER, APART_PERMITS},
+     {CHOICE_KIND, CHOICE_ONCE_PER},
+     "--once-per does not go with --permits: several would find at the same time that a run is "
+     "due"},
+    {{APART_ONCE_PER, APART_SHARED},
+     {CHOICE_KIND, CHOICE_ONCE_PER},
+     "--once-per does not go with --shared: several would find at the same time that a run is due"},
+    {{APART_UNFAIR, APART_SHARED},
+     {CHOICE_KIND},
+     "--unfair does not go with --shared: without a queue readers would keep writers out for ever"},
+    {{APART_UNFAIR, APART_EXCLUSIVE},
+     {CHOICE_KIND},
+     "--unfair does not go with --exclusive, which says how a place in the queue is named"},
+    {{APART_UNFAIR, APART_STYLE_TYPED},
+     {CHOICE_KIND, CHOICE_NODE_STYLE},
+     "--unfair does not go with --node-style: all of its kind use one name"},
+    {{APART_HOLD, APART_CONFLICT_0_TYPED},
+     {CHOICE_CONFLICT_STATUS},
+     "-E 0 does not go with --hold: 0 means that the lock is held"},
+    {{APART_NOW, APART_EVERY_TIME},
+     {CHOICE_OWN},
+     "--now goes with --once-per alone: without it, every run is a run now; leave --now out"},
+    {{APART_RETRY_DELAY_TYPED, APART_NO_RETRY},
+     {CHOICE_OWN},
+     "--retry-delay goes with --retry alone: without it, nothing is tried again"},
+    {{APART_SKIP_TYPED, APART_EVERY_TIME},
+     {CHOICE_OWN},
+     "--skip-exit-code goes with --once-per alone: without it, every run is due"},
+    {{APART_NAMES, APART_JSON}, {CHOICE_OWN}, "--names does not go with --json"},
+    {{APART_NAMES, APART_WATCH}, {CHOICE_OWN}, "--names does not go with --watch"},
+    {{APART_HELD, APART_WATCH},
+     {CHOICE_OWN},
+     "--held does not go with --watch, which tells of locks that come free, too"},
+};
+
+static bool is_shown(const struct options *options)
+{
+    return options->action == ACTION_SHOW_CONFIG;
+}
+
+/* Returns the first row that the settings in effect break; NULL if they go together. */
+static const struct apart *find_apart(const struct options *options)
+{
+    const bool has[] = {
+#define X(name, condition) [APART_##name] = (condition),
+        FEATURES(X)
+#undef X
+    };
+
+    for (size_t i = 0; i < sizeof(apart_rows) / sizeof(apart_rows[0]); i++)
+        if (has[apart_rows[i].features[0]] && has[apart_rows[i].features[1]])
+            return &apart_rows[i];
+    return NULL;
+}
+
+static int refuse_apart(const struct apart *row)
+{
+    return row ? log_failure(EXITCODE_USAGE, "%s", row->sentence) : 0;
+}
+
+/* ---- times, names and kinds ---- */
 
 static enum naming_kind kind_of(const struct options *options)
 {
@@ -25,21 +136,18 @@ static int find_lease_fault(const struct options *options)
 {
     char fault[LEASE_FAULT_SIZE];
 
-    if (!options->lease ||
-        !lease_fault(options->lease, options->kill_after, options->lock_delay, fault))
-        return 0;
-    log_error("%s", fault);
-    return EXITCODE_USAGE;
+    if (options->lease &&
+        lease_fault(options->lease, options->kill_after, options->lock_delay, fault))
+        return log_failure(EXITCODE_USAGE, "%s", fault);
+    return 0;
 }
 
 static bool is_named_twice(const struct options *options, size_t with)
 {
-    if (strcmp(options->with[with].path, options->lock) == 0)
-        return true;
     for (size_t i = 0; i < with; i++)
         if (strcmp(options->with[with].path, options->with[i].path) == 0)
             return true;
-    return false;
+    return strcmp(options->with[with].path, options->lock) == 0;
 }
 
 /* Returns whether a path is a znode of the semaphore: its lock would wait behind its own permit. */
@@ -56,24 +164,15 @@ static int find_with_fault(const struct options *options)
     for (size_t i = 0; i < options->with_len; i++) {
         const char *path = options->with[i].path;
 
-        if (is_named_twice(options, i)) {
-            log_error("%s is given twice; --with names further locks", path);
-            return EXITCODE_USAGE;
-        }
-        if (is_part_of_semaphore(options, path)) {
-            log_error("%s is a part of the semaphore %s, and no further lock", path, options->lock);
-            return EXITCODE_USAGE;
-        }
+        if (is_named_twice(options, i))
+            return log_failure(EXITCODE_USAGE, "%s is given twice; --with names further locks",
+                               path);
+        if (is_part_of_semaphore(options, path))
+            return log_failure(EXITCODE_USAGE,
+                               "%s is a part of the semaphore %s, and no further lock", path,
+                               options->lock);
     }
     return 0;
-}
-
-static int refuse_apart(const struct apart *row)
-{
-    if (!row)
-        return 0;
-    log_error("%s", row->sentence);
-    return EXITCODE_USAGE;
 }
 
 /*
@@ -82,9 +181,9 @@ static int refuse_apart(const struct apart *row)
  * that decides it, NULL if there is none.
  */
 static const struct setting *take_with_kind(const struct options *options,
-                                            const struct settings *settings,
                                             struct further_lock *lock, int *status)
 {
+    const struct settings *settings = &options->settings;
     const struct setting *own =
         settings_find_up_to(settings, CHOICE_KIND, lock->path, SETTINGS_USER_LOCK);
     const struct setting *typed = settings_find(settings, CHOICE_KIND, lock->path);
@@ -95,9 +194,9 @@ static const struct setting *take_with_kind(const struct options *options,
         own->row->take(&of_own, own);
     if (of_own.permits) {
         log_set_place(own->origin);
-        log_error("%s is a semaphore, and --with takes no permits; give that one as LOCK",
-                  lock->path);
-        *status = EXITCODE_USAGE;
+        *status = log_failure(
+            EXITCODE_USAGE, "%s is a semaphore, and --with takes no permits; give that one as LOCK",
+            lock->path);
         return own;
     }
     if (typed && typed != own && !options->permits) {
@@ -106,72 +205,72 @@ static const struct setting *take_with_kind(const struct options *options,
     }
     if (own) {
         log_set_place(own->origin);
-        *status = refuse_apart(apart_find(&of_own));
+        *status = refuse_apart(find_apart(&of_own));
         lock->kind = kind_of(&of_own);
     }
     return own;
 }
 
-static const char *servers_of(const struct settings *settings, const char *name)
+static const char *servers_of(const struct options *options, const char *name)
 {
-    const struct setting *servers = settings_find(settings, CHOICE_SERVERS, name);
+    const struct setting *servers = settings_find(&options->settings, CHOICE_SERVERS, name);
 
     return servers ? servers->text : SERVERS_DEFAULT;
 }
 
-bool together_same_ensemble(const struct settings *settings, const char *name, const char *other)
+bool together_same_ensemble(const struct options *options, const char *name)
 {
-    return servers_alike(servers_of(settings, name), servers_of(settings, other));
+    return servers_alike(servers_of(options, name), servers_of(options, options->name));
 }
 
 /* Finds a lock of --with that has other servers when it is used alone. */
-static int find_servers_fault(const struct options *options, const struct settings *settings)
+static int find_servers_fault(const struct options *options)
 {
     for (size_t i = 0; i < options->with_len; i++) {
         const char *name = options->with[i].path;
-        const struct setting *own = settings_find(settings, CHOICE_SERVERS, name);
+        const struct setting *own = settings_find(&options->settings, CHOICE_SERVERS, name);
         bool is_own = own && own->lock;
         const char *special = is_own ? name : options->name;
 
-        if (together_same_ensemble(settings, name, options->name))
-            continue;
-        log_error("the lock %s has servers of its own (%s), %s has others", special,
-                  settings_find(settings, CHOICE_SERVERS, special)->origin,
-                  is_own ? options->name : name);
-        return EXITCODE_USAGE;
+        if (!together_same_ensemble(options, name))
+            return log_failure(EXITCODE_USAGE,
+                               "the lock %s has servers of its own (%s), %s has others", special,
+                               settings_find(&options->settings, CHOICE_SERVERS, special)->origin,
+                               is_own ? options->name : name);
     }
     return 0;
 }
 
-char *together_path(const struct settings *settings, const char *name)
+char *together_path(const struct options *options, const char *name)
 {
-    const struct setting *path = settings_find(settings, CHOICE_PATH, name);
-    const struct setting *root = settings_find(settings, CHOICE_ROOT, name);
+    const struct setting *path = settings_find(&options->settings, CHOICE_PATH, name);
+    const struct setting *root = settings_find(&options->settings, CHOICE_ROOT, name);
 
     return values_lock_path(path ? path->text : name, root ? root->text : LOCKNAME_ROOT);
 }
 
-static int find_paths(struct options *options, const struct settings *settings)
+static int find_paths(struct options *options)
 {
     for (size_t i = 0; i < options->with_len; i++) {
-        char *path = together_path(settings, options->with[i].path);
+        char *path = together_path(options, options->with[i].path);
 
         if (!path)
             return EXITCODE_USAGE;
         xreplace(&options->with[i].path, path);
     }
-    options->lock = together_path(settings, options->name);
+    options->lock = together_path(options, options->name);
     return options->lock ? 0 : EXITCODE_USAGE;
 }
 
 /* Returns the setting that counts most among those of these choices; CHOICE_OWN is none. */
-static const struct setting *foremost(const struct settings *settings, const char *name,
-                                      const enum choice *choices, size_t count)
+static const struct setting *foremost(const struct options *options, const enum choice *choices,
+                                      size_t count)
 {
     const struct setting *first = NULL;
 
     for (size_t i = 0; i < count; i++) {
-        const struct setting *setting = settings_find(settings, choices[i], name);
+        const struct setting *setting =
+            settings_find(&options->settings, choices[i], options->name);
 
         if (setting && (!first || setting->level > first->level ||
                         (setting->level == first->level && setting > first)))
@@ -208,10 +307,10 @@ static const char *find_kept_part(const char *path)
  * every client; X/0000000000 is a contender of X.  X/locks harms only if X is a semaphore already,
  * which is checked when the lock is taken.
  */
-static int find_part_fault(const struct options *options, const struct settings *settings,
-                           const char *path, const struct setting **blamed)
+static int find_part_fault(const struct options *options, const char *path,
+                           const struct setting **blamed)
 {
-    const struct setting *root = settings_find(settings, CHOICE_ROOT, options->name);
+    const struct setting *root = settings_find(&options->settings, CHOICE_ROOT, options->name);
     const char *slash = find_kept_part(path);
     int len;
 
@@ -222,60 +321,57 @@ static int find_part_fault(const struct options *options, const struct settings 
         strncmp(path, root->text, strlen(root->text)) == 0)
         *blamed = blame(root);
     if (slash[len] >= '0' && slash[len] <= '9')
-        log_error("the LOCK %s would be a contender of %.*s by its part %.*s: a name that ends in "
-                  "ten digits is kept for those; choose another LOCK",
-                  path, slash > path ? (int)(slash - path) : 1, path, len, slash + 1);
-    else
-        log_error("the LOCK %s would make a semaphore of %.*s: the name leases is kept for the "
-                  "permits of one; choose another LOCK",
-                  path, (int)(slash - path), path);
-    return EXITCODE_USAGE;
+        return log_failure(EXITCODE_USAGE,
+                           "the LOCK %s would be a contender of %.*s by its part %.*s: a name that "
+                           "ends in ten digits is kept for those; choose another LOCK",
+                           path, slash > path ? (int)(slash - path) : 1, path, len, slash + 1);
+    return log_failure(EXITCODE_USAGE,
+                       "the LOCK %s would make a semaphore of %.*s: the name leases is kept for "
+                       "the permits of one; choose another LOCK",
+                       path, (int)(slash - path), path);
 }
 
 /* Other clients may have made such locks: they can be listed, broken and removed, but not taken. */
-static int find_part_faults(const struct options *options, const struct settings *settings,
-                            const struct setting **blamed)
+static int find_part_faults(const struct options *options, const struct setting **blamed)
 {
     int status = 0;
 
-    if (!options_take_lock(options))
+    if (!(ACTIONS_TAKE_LOCK & 1 << options->action))
         return 0;
     for (size_t i = 0; i < options->with_len && status == 0; i++)
-        status = find_part_fault(options, settings, options->with[i].path, blamed);
+        status = find_part_fault(options, options->with[i].path, blamed);
     if (status)
         return status;
-    *blamed = settings_find(settings, CHOICE_PATH, options->name);
+    *blamed = settings_find(&options->settings, CHOICE_PATH, options->name);
     if (!*blamed)
-        *blamed = settings_section(settings, options->name);
+        *blamed = settings_section(&options->settings, options->name);
     blame(*blamed);
-    return find_part_fault(options, settings, options->lock, blamed);
+    return find_part_fault(options, options->lock, blamed);
 }
 
-int together_check(struct options *options, const struct settings *settings)
+int together_check(struct options *options)
 {
     static const enum choice times[] = {CHOICE_LEASE, CHOICE_KILL_AFTER, CHOICE_LOCK_DELAY};
-    static const enum choice none[2];
-    const char *name = options->name;
-    const struct setting *blamed = blame(foremost(settings, name, times, 3));
-    const struct apart *row = apart_find(options);
+    const struct setting *blamed = blame(foremost(options, times, 3));
+    const struct apart *row = find_apart(options);
     int status = find_lease_fault(options);
 
-    if (status == 0) {
-        blamed = blame(foremost(settings, name, row ? row->choices : none, 2));
+    if (status == 0 && row) {
+        blamed = blame(foremost(options, row->choices, 2));
         status = refuse_apart(row);
     }
     options->kind = kind_of(options);
-    for (size_t i = 0; status == 0 && name && i < options->with_len; i++)
-        blamed = take_with_kind(options, settings, &options->with[i], &status);
-    if (status == 0 && name) {
-        blamed = blame(settings_find(settings, CHOICE_WITH, name));
-        status = find_servers_fault(options, settings);
+    for (size_t i = 0; status == 0 && options->name && i < options->with_len; i++)
+        blamed = take_with_kind(options, &options->with[i], &status);
+    if (status == 0 && options->name) {
+        blamed = blame(settings_find(&options->settings, CHOICE_WITH, options->name));
+        status = find_servers_fault(options);
         if (status == 0)
-            status = find_paths(options, settings);
+            status = find_paths(options);
         if (status == 0)
             status = find_with_fault(options);
         if (status == 0)
-            status = find_part_faults(options, settings, &blamed);
+            status = find_part_faults(options, &blamed);
     }
     blame(NULL);
     return settings_status(blamed, status);

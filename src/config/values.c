@@ -25,8 +25,7 @@ static void *member_of(struct options *options, const struct setting *setting)
 /* Says what a setting takes, and returns the exit status. */
 static int refuse(const struct setting *setting, const char *what)
 {
-    log_error("%s takes %s, not '%s'", setting->name, what, setting->text);
-    return EXITCODE_USAGE;
+    return log_failure(EXITCODE_USAGE, "%s takes %s, not '%s'", setting->name, what, setting->text);
 }
 
 /* ---- words ---- */
@@ -41,53 +40,47 @@ static char *list_of(const char *const *words)
     return list;
 }
 
-/* Returns the index of the text among the words; -1 after a sentence. */
-static int find_word(const struct setting *setting, const char *const *words)
+/* Sets *word to the index of the text among the words. */
+static int find_word(const struct setting *setting, const char *const *words, int *word)
 {
     char *list;
+    int status;
 
-    for (int i = 0; words[i]; i++)
-        if (strcmp(setting->text, words[i]) == 0)
-            return i;
+    for (*word = 0; words[*word]; ++*word)
+        if (strcmp(setting->text, words[*word]) == 0)
+            return 0;
     list = list_of(words);
-    refuse(setting, list);
+    status = refuse(setting, list);
     free(list);
-    return -1;
+    return status;
 }
 
 int values_flag(struct options *options, const struct setting *setting)
 {
     static const char *const words[] = {"yes", "no", NULL};
-    int word = find_word(setting, words);
+    int word;
+    int status = find_word(setting, words, &word);
 
-    if (word < 0)
-        return EXITCODE_USAGE;
     *(bool *)member_of(options, setting) = word == 0;
-    return 0;
+    return status;
 }
 
 int values_word(struct options *options, const struct setting *setting)
 {
-    int word = find_word(setting, setting->row->words);
-
-    if (word < 0)
-        return EXITCODE_USAGE;
-    *(int *)member_of(options, setting) = word;
-    return 0;
+    return find_word(setting, setting->row->words, member_of(options, setting));
 }
 
 int values_kind(struct options *options, const struct setting *setting)
 {
     static const char *const words[] = {"exclusive", "shared", "unfair", NULL};
-    int word = find_word(setting, words);
+    int word;
+    int status = find_word(setting, words, &word);
 
-    if (word < 0)
-        return EXITCODE_USAGE;
     if (word == 2)
         options->unfair = true;
     else /* as with flock(1), the last of -s and -x counts */
         options->kind = word == 0 ? NAMING_WRITER : NAMING_READER;
-    return 0;
+    return status;
 }
 
 int values_verbose(struct options *options, const struct setting *setting)
@@ -118,9 +111,8 @@ int values_number(struct options *options, const struct setting *setting)
 
     if (parse_number(setting->text, least, most, member_of(options, setting)))
         return 0;
-    log_error("%s takes a number from %ld to %ld, not '%s'", setting->name, least, most,
-              setting->text);
-    return EXITCODE_USAGE;
+    return log_failure(EXITCODE_USAGE, "%s takes a number from %ld to %ld, not '%s'", setting->name,
+                       least, most, setting->text);
 }
 
 int values_status(struct options *options, const struct setting *setting)
@@ -164,23 +156,13 @@ static int take_time(const struct setting *setting, int64_t least, int64_t most,
 
     if (clock_parse(setting->text, span) && *span >= least && *span <= most)
         return 0;
-    log_error("%s takes a time from %s to %s, not '%s'", setting->name, clock_format(least, a),
-              clock_format(most, b), setting->text);
-    return EXITCODE_USAGE;
+    return log_failure(EXITCODE_USAGE, "%s takes a time from %s to %s, not '%s'", setting->name,
+                       clock_format(least, a), clock_format(most, b), setting->text);
 }
 
 int values_time(struct options *options, const struct setting *setting)
 {
     return take_time(setting, setting->row->least, setting->row->most, member_of(options, setting));
-}
-
-int values_milliseconds(struct options *options, const struct setting *setting)
-{
-    int64_t span = 0;
-    int status = take_time(setting, setting->row->least, setting->row->most, &span);
-
-    *(int *)member_of(options, setting) = (int)(span / CLOCK_MS);
-    return status;
 }
 
 int values_limit(struct options *options, const struct setting *setting)
@@ -246,11 +228,10 @@ int values_path(struct options *options, const struct setting *setting)
     (void)options;
     if (setting->text[0] != '/')
         return refuse(setting, "the path of a znode, such as /app/nightly");
-    if (setting->lock[0] == '/' && strcmp(setting->lock, setting->text) != 0) {
-        log_error("%s cannot be another one for the lock %s, which is named by its path",
-                  setting->name, setting->lock);
-        return EXITCODE_USAGE;
-    }
+    if (setting->lock[0] == '/' && strcmp(setting->lock, setting->text) != 0)
+        return log_failure(EXITCODE_USAGE,
+                           "%s cannot be another one for the lock %s, which is named by its path",
+                           setting->name, setting->lock);
     return values_is_lock(setting->text) ? 0 : EXITCODE_USAGE;
 }
 
@@ -281,10 +262,9 @@ int values_node_style(struct options *options, const struct setting *setting)
         return refuse(setting, "curator, kazoo or plain:PREFIX");
     if (options->naming.style == NAMING_PLAIN)
         wrong = lockname_prefix_fault(options->naming.prefix);
-    if (wrong) {
-        log_error("the PREFIX '%s' of %s %s", options->naming.prefix, setting->name, wrong);
-        return EXITCODE_USAGE;
-    }
+    if (wrong)
+        return log_failure(EXITCODE_USAGE, "the PREFIX '%s' of %s %s", options->naming.prefix,
+                           setting->name, wrong);
     return 0;
 }
 

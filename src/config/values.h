@@ -7,7 +7,6 @@
 #define ZKFLOCK_VALUES_H
 
 #include "config/options.h"
-#include "config/settings.h"
 
 /* "yes" or "no", a bool. */
 int values_flag(struct options *options, const struct setting *setting);
@@ -19,9 +18,8 @@ int values_text(struct options *options, const struct setting *setting);
 int values_number(struct options *options, const struct setting *setting);
 /* An exit status, an int. */
 int values_status(struct options *options, const struct setting *setting);
-/* A time from least to most, an int64_t in ns; or an int in ms. */
+/* A time from least to most, an int64_t in ns. */
 int values_time(struct options *options, const struct setting *setting);
-int values_milliseconds(struct options *options, const struct setting *setting);
 /* A limit on a time, an int64_t in ns; 0 is none: CLOCK_NEVER. */
 int values_limit(struct options *options, const struct setting *setting);
 

@@ -2,41 +2,35 @@
 
 #include "base/clock.h"
 #include "base/xalloc.h"
+#include "ensemble/session_state.h"
 
-enum { REASON_SIZE = 162 };
-
-/* What went wrong last, as the end of a clause. */
-static const char *reason(struct session *session, char text[REASON_SIZE])
-{
-    text[0] = ':';
-    text[1] = ' ';
-    return session_trouble(session, text + 2, REASON_SIZE - 2) ? text : "";
-}
-
-char *contact_overloaded(const struct servers *servers)
+char *contact_overloaded(const struct session *session)
 {
     return xasprintf("%s is overloaded and refuses requests (ZooKeeper's request throttling); try "
                      "again later",
-                     servers_text(servers));
+                     servers_text(session->servers));
 }
 
-char *contact_unreachable(struct session *session, const struct servers *servers, int64_t patience)
+char *contact_unreachable(struct session *session, int64_t patience)
 {
+    const char *servers = servers_text(session->servers);
     char span[CLOCK_FORMAT_SIZE];
-    char why[REASON_SIZE];
+    char why[TROUBLE_SIZE];
 
-    if (session_lacks_resources(session))
-        return xasprintf("cannot connect to %s%s", servers_text(servers), reason(session, why));
+    if (trouble_last(session, why))
+        return xasprintf("cannot connect to %s%s", servers, why);
     if (session_overloaded(session))
-        return contact_overloaded(servers);
+        return contact_overloaded(session);
     return xasprintf("no server reachable at %s within %s%s; check --servers (or "
                      "$" SERVERS_VARIABLE ") and that ZooKeeper runs there",
-                     servers_text(servers), clock_format(patience, span), reason(session, why));
+                     servers, clock_format(patience, span), why);
 }
 
 enum exitcode contact_unreachable_status(struct session *session)
 {
-    return session_lacks_resources(session) ? EXITCODE_OSERR : EXITCODE_UNREACHABLE;
+    char why[TROUBLE_SIZE];
+
+    return trouble_last(session, why) ? EXITCODE_OSERR : EXITCODE_UNREACHABLE;
 }
 
 char *contact_not_started(int error)
@@ -51,13 +45,14 @@ char *contact_refused(const struct servers *servers)
                      servers_text(servers));
 }
 
-char *contact_silence(struct session *session, const struct servers *servers, int64_t patience)
+char *contact_silence(struct session *session, int64_t patience)
 {
     char span[CLOCK_FORMAT_SIZE];
-    char why[REASON_SIZE];
+    char why[TROUBLE_SIZE];
 
-    return xasprintf("no answer from %s yet%s; trying for %s", servers_text(servers),
-                     reason(session, why), clock_format(patience, span));
+    trouble_last(session, why);
+    return xasprintf("no answer from %s yet%s; trying for %s", servers_text(session->servers), why,
+                     clock_format(patience, span));
 }
 
 int64_t contact_deadline(const struct session *session, int64_t patience, int64_t joining_since)

@@ -11,11 +11,11 @@
 #include "ensemble/session.h"
 
 /* No server made a session within patience, ns; to be freed.  And the exit status for it. */
-char *contact_unreachable(struct session *session, const struct servers *servers, int64_t patience);
+char *contact_unreachable(struct session *session, int64_t patience);
 enum exitcode contact_unreachable_status(struct session *session);
 
 /* session_overloaded(), for longer than is borne; to be freed. */
-char *contact_overloaded(const struct servers *servers);
+char *contact_overloaded(const struct session *session);
 
 /* The session could not be opened, with this errno; to be freed. */
 char *contact_not_started(int error);
@@ -24,7 +24,7 @@ char *contact_not_started(int error);
 char *contact_refused(const struct servers *servers);
 
 /* No server has answered so far, and the caller goes on trying; to be freed. */
-char *contact_silence(struct session *session, const struct servers *servers, int64_t patience);
+char *contact_silence(struct session *session, int64_t patience);
 
 /*
  * Until when the ensemble has to say something, with patience in ns.  While a join is under way,

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <string.h>
@@ -18,19 +17,12 @@
 
 enum { DOUBLINGS_MAX = 5 };
 
-static bool is_foreign(const struct failover *failover, int fd)
-{
-    return failover->foreign[fd / 8] & (1 << fd % 8);
-}
-
 void failover_init(struct failover *failover)
 {
     struct pollfd fds[FAILOVER_FDS];
     struct rlimit limit;
 
-    memset(failover, 0, sizeof(*failover));
-    failover->patience = CLOCK_NEVER;
-    failover->fds = FAILOVER_FDS;
+    *failover = (struct failover){.patience = CLOCK_NEVER, .fds = FAILOVER_FDS};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < FAILOVER_FDS)
         failover->fds = (int)limit.rlim_cur; /* poll takes no more */
     for (int fd = 0; fd < failover->fds; fd++)
@@ -40,35 +32,13 @@ void failover_init(struct failover *failover)
         failover->fds = 0;
     for (int fd = 0; fd < failover->fds; fd++)
         if (!(fds[fd].revents & POLLNVAL))
-            failover->foreign[fd / 8] |= (unsigned char)(1 << fd % 8);
-}
-
-static bool leads_to(int fd, const struct sockaddr_storage *server)
-{
-    struct sockaddr_storage peer = {0};
-    socklen_t len = sizeof(peer);
-
-    if (getpeername(fd, (struct sockaddr *)&peer, &len) < 0 || peer.ss_family != server->ss_family)
-        return false;
-    if (peer.ss_family == AF_INET6) {
-        const struct sockaddr_in6 *a = (const struct sockaddr_in6 *)&peer;
-        const struct sockaddr_in6 *b = (const struct sockaddr_in6 *)server;
-
-        return a->sin6_port == b->sin6_port &&
-               memcmp(&a->sin6_addr, &b->sin6_addr, sizeof(a->sin6_addr)) == 0;
-    }
-
-    const struct sockaddr_in *a = (const struct sockaddr_in *)&peer;
-    const struct sockaddr_in *b = (const struct sockaddr_in *)server;
-
-    return peer.ss_family == AF_INET && a->sin_port == b->sin_port &&
-           a->sin_addr.s_addr == b->sin_addr.s_addr;
+            FD_SET(fd, &failover->foreign);
 }
 
 /*
- * Another descriptor for the same, to be given to release(): the library's thread may close the
- * socket, and its number may be taken again.  Without a free descriptor that is risked: at worst
- * the connection after it is lost.  -1: not open.
+ * Another descriptor for the same, to be closed if it is another: the library's thread may close
+ * the socket, and its number may be taken again.  Without a free descriptor that is risked: at
+ * worst the connection after it is lost.  -1: not open.
  */
 static int hold_open(int fd)
 {
@@ -77,35 +47,14 @@ static int hold_open(int fd)
     return duplicate < 0 && (errno == EMFILE || errno == EINVAL) ? fd : duplicate;
 }
 
-static void release(int duplicate, int fd)
+/* Finds the socket that leads to this server, its peer. */
+static bool leads_to(int fd, const struct sockaddr_storage *server)
 {
-    if (duplicate != fd)
-        close(duplicate);
-}
+    struct sockaddr_storage peer = {0};
+    socklen_t len = sizeof(peer);
 
-static bool shut_down(int fd, const struct sockaddr_storage *server)
-{
-    int duplicate = hold_open(fd);
-    bool done =
-        duplicate >= 0 && leads_to(duplicate, server) && shutdown(duplicate, SHUT_RDWR) == 0;
-
-    if (duplicate >= 0)
-        release(duplicate, fd);
-    return done;
-}
-
-bool failover_leave(const struct failover *failover, zhandle_t *handle)
-{
-    struct sockaddr_storage server;
-    socklen_t len = sizeof(server);
-
-    if (!zookeeper_get_connected_host(handle, (struct sockaddr *)&server, &len))
-        return false; /* it is not connected: it has gone on by itself */
-    for (int fd = 0; fd < failover->fds; fd++) {
-        if (!is_foreign(failover, fd) && leads_to(fd, &server) && shut_down(fd, &server))
-            return true;
-    }
-    return false;
+    return getpeername(fd, (struct sockaddr *)&peer, &len) == 0 &&
+           memcmp(&peer, server, sizeof(peer)) == 0;
 }
 
 /* Finds the library's sockets: the program has none of its own that lead to a network. */
@@ -118,20 +67,38 @@ static bool leads_to_a_network(int fd)
            (own.ss_family == AF_INET || own.ss_family == AF_INET6);
 }
 
-bool failover_cut(const struct failover *failover)
+/* Shuts down the library's sockets to this server, or for NULL all of them; false: there are none.
+ */
+static bool cut(const struct failover *failover, const struct sockaddr_storage *server)
 {
-    bool cut = false;
+    bool done = false;
 
     for (int fd = 0; fd < failover->fds; fd++) {
-        int duplicate = is_foreign(failover, fd) ? -1 : hold_open(fd);
+        int duplicate = FD_ISSET(fd, &failover->foreign) ? -1 : hold_open(fd);
 
         if (duplicate < 0)
             continue;
-        if (leads_to_a_network(duplicate))
-            cut |= shutdown(duplicate, SHUT_RDWR) == 0;
-        release(duplicate, fd);
+        if (server ? leads_to(duplicate, server) : leads_to_a_network(duplicate))
+            done |= shutdown(duplicate, SHUT_RDWR) == 0;
+        if (duplicate != fd)
+            close(duplicate);
     }
-    return cut;
+    return done;
+}
+
+bool failover_cut(const struct failover *failover)
+{
+    return cut(failover, NULL);
+}
+
+bool failover_leave(const struct failover *failover, zhandle_t *handle)
+{
+    struct sockaddr_storage server = {0};
+    socklen_t len = sizeof(server);
+
+    if (!zookeeper_get_connected_host(handle, (struct sockaddr *)&server, &len))
+        return false; /* it is not connected: it has gone on by itself */
+    return cut(failover, &server);
 }
 
 int64_t failover_watch_handshake(struct failover *failover, zhandle_t *handle,

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/select.h>
 
 #include <zookeeper/zookeeper.h>
 
@@ -22,7 +23,7 @@ struct failover {
     int64_t handshake_since; /* 0: none is under way */
     unsigned int handshakes; /* that were broken off since there was contact */
     int fds;
-    unsigned char foreign[FAILOVER_FDS / 8]; /* descriptors that were open before the library's */
+    fd_set foreign; /* descriptors that were open before the library's */
 };
 
 /* Before the library opens its first descriptor: what is open now is not its socket. */

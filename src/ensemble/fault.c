@@ -10,7 +10,7 @@
 /* Has no name in the library's header. */
 enum { QUOTA_EXCEEDED = -125 };
 
-static const struct {
+static const struct fault {
     int rc;
     enum exitcode status;
     const char *text;
@@ -18,13 +18,12 @@ static const struct {
     {ZNOAUTH, EXITCODE_NOPERM, "not permitted"},
     {ZAUTHFAILED, EXITCODE_NOPERM, "the server does not accept this client's authentication"},
     {ZINVALIDACL, EXITCODE_NOPERM,
-     "the server does not accept the ACL of a znode that everybody "
-     "may use"},
+     "the server does not accept the ACL of a znode that everybody may use"},
     {QUOTA_EXCEEDED, EXITCODE_CONFIG, "the quota of this znode or one above it is used up"},
     {ZNOCHILDRENFOREPHEMERALS, EXITCODE_CONFIG,
-     "an ephemeral znode stands in the way; choose "
-     "another LOCK"},
+     "an ephemeral znode stands in the way; choose another LOCK"},
     {ZNOTREADONLY, EXITCODE_UNREACHABLE, "the server has lost its ensemble"},
+    {0, EXITCODE_INTERNAL, NULL}, /* any other */
 };
 
 /* What a request takes: one right, on the znode itself or on the one that it stands in. */
@@ -39,25 +38,25 @@ static const struct {
     {"check", "READ", false},   {"write to", "WRITE", false},
 };
 
-enum {
-    FAULTS = sizeof(faults) / sizeof(faults[0]),
-    RIGHTS = sizeof(rights) / sizeof(rights[0]),
-};
+static const struct fault *find(int rc)
+{
+    const struct fault *fault = faults;
+
+    while (fault->rc && fault->rc != rc)
+        fault++;
+    return fault;
+}
 
 const char *fault_text(int rc)
 {
-    for (size_t i = 0; i < FAULTS; i++)
-        if (faults[i].rc == rc)
-            return faults[i].text;
-    return zerror(rc);
+    const char *text = find(rc)->text;
+
+    return text ? text : zerror(rc);
 }
 
 enum exitcode fault_status(int rc)
 {
-    for (size_t i = 0; i < FAULTS; i++)
-        if (faults[i].rc == rc)
-            return faults[i].status;
-    return EXITCODE_INTERNAL;
+    return find(rc)->status;
 }
 
 static char *not_permitted(const char *what, const char *path)
@@ -66,10 +65,8 @@ static char *not_permitted(const char *what, const char *path)
     char *above;
     char *sentence;
 
-    while (i < RIGHTS && strcmp(rights[i].what, what) != 0)
+    while (strcmp(rights[i].what, what) != 0)
         i++;
-    if (i == RIGHTS)
-        return xasprintf("not permitted to %s %s", what, path);
     if (!rights[i].above)
         return xasprintf("not permitted to %s %s: its ACL does not give this client %s", what, path,
                          rights[i].right);

@@ -14,13 +14,9 @@
 static bool valid_port(const char *port)
 {
     size_t len = strlen(port);
-
-    if (len == 0 || len > 5 || strspn(port, "0123456789") != len)
-        return false;
-
     long number = strtol(port, NULL, 10);
 
-    return number >= 1 && number <= 65535;
+    return len <= 5 && strspn(port, "0123456789") == len && number >= 1 && number <= 65535;
 }
 
 /* Reads one HOST[:PORT]; returns a fault, to be freed, or NULL. */
@@ -136,9 +132,13 @@ static bool has_address(const struct servers *servers, const char *literal, size
     return false;
 }
 
-/* literal: the servers' from now on. */
+/* Adds a literal, which is the servers' from now on, unless it is there already. */
 static void take_address(struct servers *servers, char *literal)
 {
+    if (has_address(servers, literal, strlen(literal))) {
+        free(literal);
+        return;
+    }
     servers->addresses = xreallocarray(servers->addresses, servers->addresses_len + 1,
                                        sizeof(servers->addresses[0]));
     servers->addresses[servers->addresses_len++] = literal;
@@ -146,12 +146,7 @@ static void take_address(struct servers *servers, char *literal)
 
 void servers_add_address(struct servers *servers, const char *address, const char *port)
 {
-    char *literal = xasprintf("%s:%s", address, port);
-
-    if (has_address(servers, literal, strlen(literal)))
-        free(literal);
-    else
-        take_address(servers, literal);
+    take_address(servers, xasprintf("%s:%s", address, port));
 }
 
 void servers_forget_addresses(struct servers *servers)

@@ -3,15 +3,79 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "ensemble/lookup.h"
+
+/* ---- looking a name up ---- */
+
+/*
+ * A look-up in a thread of its own, since getaddrinfo(3) takes as long as it likes.  One that takes
+ * too long is left to itself.
+ */
+struct lookup {
+    char *name;
+    struct addrinfo *found;
+    const char *fault; /* NULL: found */
+    int done_fd;
+    atomic_int users; /* the thread, and who waits for it: the last one frees it */
+};
+
+static void lookup_release(struct lookup *lookup)
+{
+    if (atomic_fetch_sub(&lookup->users, 1) > 1)
+        return;
+    if (lookup->found)
+        freeaddrinfo(lookup->found);
+    if (lookup->done_fd >= 0)
+        close(lookup->done_fd);
+    free(lookup->name);
+    free(lookup);
+}
+
+static void *look_up(void *argument)
+{
+    struct lookup *lookup = argument;
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    const uint64_t one = 1;
+    int error = getaddrinfo(lookup->name, NULL, &hints, &lookup->found);
+
+    if (error)
+        lookup->fault = error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error);
+    if (write(lookup->done_fd, &one, sizeof(one)) < 0)
+        abort();
+    lookup_release(lookup);
+    return NULL;
+}
+
+/* Returns NULL if there are too many descriptors or threads. */
+static struct lookup *lookup_start(const char *name)
+{
+    struct lookup *lookup = xcalloc(1, sizeof(*lookup));
+    pthread_t thread;
+
+    lookup->name = xstrdup(name);
+    lookup->done_fd = eventfd(0, EFD_CLOEXEC);
+    atomic_init(&lookup->users, 2);
+    if (lookup->done_fd < 0 || pthread_create(&thread, NULL, look_up, lookup) != 0) {
+        atomic_store(&lookup->users, 1);
+        lookup_release(lookup);
+        return NULL;
+    }
+    pthread_detach(thread);
+    return lookup;
+}
+
+/* ---- all names ---- */
 
 static bool add_literal(struct servers *servers, const struct host *host)
 {
@@ -22,23 +86,6 @@ static bool add_literal(struct servers *servers, const struct host *host)
         return false;
     servers_add_address(servers, host->name, host->port);
     return true;
-}
-
-/* Adds what was found and returns 0, or an error of lookup_wait(). */
-static int take_found(struct servers *servers, const struct host *host, const struct lookup *lookup,
-                      int64_t deadline, int stop_fd)
-{
-    int error = lookup_wait(lookup, deadline, stop_fd);
-
-    for (const struct addrinfo *ai = error ? NULL : lookup_found(lookup); ai; ai = ai->ai_next) {
-        char address[NI_MAXHOST];
-
-        if (getnameinfo(ai->ai_addr, ai->ai_addrlen, address, sizeof(address), NULL, 0,
-                        NI_NUMERICHOST) == 0 &&
-            !strchr(address, '%'))
-            servers_add_address(servers, address, host->port);
-    }
-    return error;
 }
 
 static size_t random_below(size_t bound)
@@ -69,44 +116,54 @@ static void note_failure(char **failures, const struct host *host, const char *w
                        *failures ? "; " : "", host->name, why));
 }
 
-/* Starts a look-up for each name that is no address; NULL where there is none. */
-static struct lookup **start_all(struct servers *servers, char **failures)
+/* Starts a look-up for each name that is no address. */
+static void start_all(struct servers *servers, char **failures)
 {
-    struct lookup **lookups = xcalloc(servers->hosts_len, sizeof(struct lookup *));
-
     for (size_t i = 0; i < servers->hosts_len; i++) {
-        const struct host *host = &servers->hosts[i];
+        struct host *host = &servers->hosts[i];
 
         if (add_literal(servers, host))
             continue;
-        lookups[i] = lookup_start(host->name);
-        if (!lookups[i])
-            note_failure(failures, host, strerror(errno));
+        host->lookup = lookup_start(host->name);
+        if (!host->lookup)
+            note_failure(failures, host, strerror(EAGAIN));
     }
-    return lookups;
+}
+
+/* Takes what was found, or why nothing was, and ends the look-up. */
+static void take_found(struct servers *servers, struct host *host, char **failures)
+{
+    if (host->lookup->fault)
+        note_failure(failures, host, host->lookup->fault);
+    for (const struct addrinfo *ai = host->lookup->found; ai; ai = ai->ai_next) {
+        char address[NI_MAXHOST];
+
+        if (getnameinfo(ai->ai_addr, ai->ai_addrlen, address, sizeof(address), NULL, 0,
+                        NI_NUMERICHOST) == 0 &&
+            !strchr(address, '%'))
+            servers_add_address(servers, address, host->port);
+    }
+    lookup_release(host->lookup);
+    host->lookup = NULL;
 }
 
 /* Takes what is found until then; returns false if stop_fd ended that. */
-static bool take_until(struct servers *servers, struct lookup **lookups, int64_t until, int stop_fd,
-                       char **failures)
+static bool take_until(struct servers *servers, int64_t until, int stop_fd, char **failures)
 {
     for (size_t i = 0; i < servers->hosts_len; i++) {
-        const struct host *host = &servers->hosts[i];
+        struct host *host = &servers->hosts[i];
 
-        if (!lookups[i])
+        if (!host->lookup)
             continue;
 
-        int error = take_found(servers, host, lookups[i], until, stop_fd);
+        struct pollfd fds[] = {{.fd = host->lookup->done_fd, .events = POLLIN},
+                               {.fd = stop_fd, .events = POLLIN}};
 
-        if (error == EAI_SYSTEM && errno == EINTR)
+        poll(fds, 2, clock_poll_timeout(until));
+        if (fds[0].revents)
+            take_found(servers, host, failures);
+        else if (fds[1].revents)
             return false;
-        if (error == EAI_SYSTEM && errno == ETIMEDOUT)
-            continue;
-        if (error)
-            note_failure(failures, host,
-                         error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
-        lookup_release(lookups[i]);
-        lookups[i] = NULL;
     }
     return true;
 }
@@ -115,38 +172,43 @@ static bool take_until(struct servers *servers, struct lookup **lookups, int64_t
  * Waits for all names for half of the time; later the first address is enough, so that some time is
  * left for finding out who answers there.  Returns false if stop_fd ended that.
  */
-static bool take_all(struct servers *servers, struct lookup **lookups, int64_t deadline,
-                     int stop_fd, char **failures)
+static bool take_all(struct servers *servers, int64_t deadline, int stop_fd, char **failures)
 {
     const int64_t begun_at = clock_now();
     const int64_t slice = (deadline - begun_at) / 8;
 
     for (int i = 4; i <= 8; i++) {
-        if (!take_until(servers, lookups, begun_at + i * slice, stop_fd, failures))
+        if (!take_until(servers, begun_at + i * slice, stop_fd, failures))
             return false;
         if (servers->addresses_len > 0)
             break;
     }
-    for (size_t i = 0; i < servers->hosts_len; i++)
-        if (lookups[i])
-            note_failure(failures, &servers->hosts[i], strerror(ETIMEDOUT));
     return true;
+}
+
+static void leave_unfinished(struct servers *servers, char **failures)
+{
+    for (size_t i = 0; i < servers->hosts_len; i++) {
+        struct host *host = &servers->hosts[i];
+
+        if (!host->lookup)
+            continue;
+        note_failure(failures, host, strerror(ETIMEDOUT));
+        lookup_release(host->lookup);
+        host->lookup = NULL;
+    }
 }
 
 int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char **fault)
 {
-    struct lookup **lookups;
     char *failures = NULL;
     bool finished;
 
     *fault = NULL;
     servers_forget_addresses(servers);
-    lookups = start_all(servers, &failures);
-    finished = take_all(servers, lookups, deadline, stop_fd, &failures);
-    for (size_t i = 0; i < servers->hosts_len; i++)
-        if (lookups[i])
-            lookup_release(lookups[i]);
-    free(lookups);
+    start_all(servers, &failures);
+    finished = take_all(servers, deadline, stop_fd, &failures);
+    leave_unfinished(servers, &failures);
     if (!finished) {
         free(failures);
         return -1;

@@ -12,6 +12,7 @@
 struct host {
     char *name;
     char *port;
+    struct lookup *lookup; /* of the name, while it is under way; else NULL */
 };
 
 struct servers {

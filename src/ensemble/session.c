@@ -43,7 +43,7 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
     if (type != ZOO_SESSION_EVENT)
         return;
     if (state == ZOO_READONLY_STATE)
-        trouble_note_read_only(context);
+        trouble_note(context, TROUBLE_READ_ONLY, false);
     item_push(item_new(context, state == ZOO_CONNECTED_STATE         ? SESSION_CONNECTED
                                 : state == ZOO_EXPIRED_SESSION_STATE ? SESSION_EXPIRED
                                                                      : SESSION_DISCONNECTED));
@@ -257,7 +257,7 @@ static int64_t tick_connection(struct session *session)
             if (!drop_handle(session))
                 return CLOCK_NEVER;
             request_fail_all(session);
-            connect_attempt(session); /* a failure is tried again and told by session_trouble() */
+            connect_attempt(session); /* a failure is tried again and told by trouble_last() */
         }
         return session->attempt_until;
     }

@@ -157,12 +157,6 @@ bool session_withhold(struct session *session);
 /* Why session_open() failed, by its errno. */
 const char *session_start_fault(int error);
 
-/* Returns what last went wrong with a server ("Connection refused"), or NULL.  At any time. */
-const char *session_trouble(struct session *session, char *buf, size_t size);
-
-/* Returns true if that was no fault of a server: this process is out of descriptors or threads. */
-bool session_lacks_resources(struct session *session);
-
 /* Requests.  Paths and data are copied; mode is one of the library's, ZOO_PERSISTENT and so on. */
 void session_create(struct session *session, int tag, const char *path, const char *data, int mode);
 void session_get(struct session *session, int tag, const char *path, enum session_watch watch);

@@ -37,14 +37,6 @@ void ask_next(struct session *session)
     request_hand_over(item, item->ask);
 }
 
-bool ask_again(struct item *item)
-{
-    if (!item->ask)
-        return false;
-    ask_set_waiting(item, true);
-    return true;
-}
-
 void session_create(struct session *session, int tag, const char *path, const char *data, int mode)
 {
     ask(session, tag,

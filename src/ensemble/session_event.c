@@ -104,7 +104,8 @@ static bool note_reply(struct session *session, struct item *item)
         log_debug("the server is overloaded and has not carried out a request");
         session->overloaded_at = clock_now();
         session_spare(session);
-        if (ask_again(item)) {
+        if (item->ask) { /* else its owner makes it again */
+            ask_set_waiting(item, true);
             session->current = NULL;
             return false;
         }

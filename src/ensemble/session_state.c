@@ -16,11 +16,6 @@ void session_note_disconnected(struct session *session)
 
 /* ---- what a request asks for ---- */
 
-static char *copy_bytes(const char *bytes, int len)
-{
-    return bytes && len > 0 ? xstrndup(bytes, (size_t)len) : xstrdup("");
-}
-
 /* Operations of all kinds begin with their path, and creates as sets go on with their data. */
 static bool has_data(const zoo_op_t *op)
 {
@@ -31,7 +26,9 @@ static void copy_op(zoo_op_t *op)
 {
     op->check_op.path = xstrdup(op->check_op.path);
     if (has_data(op))
-        op->set_op.data = copy_bytes(op->set_op.data, op->set_op.datalen);
+        op->set_op.data = op->set_op.datalen > 0
+                              ? xstrndup(op->set_op.data, (size_t)op->set_op.datalen)
+                              : xstrdup("");
 }
 
 static void free_op(const zoo_op_t *op)

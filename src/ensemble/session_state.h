@@ -63,7 +63,7 @@ struct session {
     pthread_mutex_t mutex; /* of the queue and of trouble */
     struct item *head, **tail;
     char trouble[160];
-    bool lacking; /* see session_lacks_resources() */
+    bool lacking; /* both: see trouble_last() */
 
     /* the owner's */
     struct item *current; /* the event handed out last */
@@ -142,9 +142,6 @@ void request_fail_all(struct session *session);
 /* Hands over the next request that waits, unless the server is being spared or has one. */
 void ask_next(struct session *session);
 
-/* Has a refused request wait; returns false if its owner has to make it again instead. */
-bool ask_again(struct item *item);
-
 /* ---- session_event.c ---- */
 
 /* Leaves an overloaded server alone for a moment; SESSION_CONNECTED follows. */
@@ -152,8 +149,17 @@ void session_spare(struct session *session);
 
 /* ---- trouble.c: what went wrong with a server last; any thread ---- */
 
+/* Room for what trouble_last() writes. */
+#define TROUBLE_SIZE 162
+
+/*
+ * Writes that as the end of a clause (": Connection refused"), "" if nothing did.  Returns true if
+ * it was no fault of a server: this process is out of descriptors or threads.
+ */
+bool trouble_last(struct session *session, char text[TROUBLE_SIZE]);
+
+#define TROUBLE_READ_ONLY "the server is read-only"
 void trouble_note(struct session *session, const char *text, bool lacking);
-void trouble_note_read_only(struct session *session);
 
 /* The session whose trouble the library's log tells of; NULL: none. */
 void trouble_listen(struct session *session);

@@ -7,8 +7,6 @@
 #include "base/log.h"
 #include "ensemble/session_state.h"
 
-static const char read_only[] = "the server is read-only";
-
 /* A server that refuses a client just closes the connection. */
 static const char closed[] = "the server closed the connection, as one does that has no majority, "
                              "is read-only or full (maxClientCnxns), or expects TLS";
@@ -21,20 +19,10 @@ void trouble_note(struct session *session, const char *text, bool lacking)
     pthread_mutex_unlock(&session->mutex);
 }
 
-void trouble_note_read_only(struct session *session)
-{
-    trouble_note(session, read_only, false);
-}
-
 /* The library calls an end of file EHOSTDOWN. */
 static bool was_closed(long error)
 {
     return error == EHOSTDOWN || error == ECONNRESET || error == EPIPE;
-}
-
-static bool is_lack(long error)
-{
-    return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
 }
 
 /*
@@ -53,11 +41,12 @@ static void remember(struct session *session, const char *message)
     long error = strtol(errno_text + strlen("errno="), NULL, 10);
 
     pthread_mutex_lock(&session->mutex);
-    session->lacking = is_lack(error);
+    session->lacking = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
     if (!was_closed(error))
         snprintf(session->trouble, sizeof(session->trouble), "%.*s", (int)(end - begin - 1),
                  begin + 1);
-    else if (strcmp(session->trouble, read_only) != 0) /* that one was left by this process */
+    else if (strcmp(session->trouble, TROUBLE_READ_ONLY) !=
+             0) /* that one was left by this process */
         snprintf(session->trouble, sizeof(session->trouble), "%s", closed);
     pthread_mutex_unlock(&session->mutex);
 }
@@ -80,20 +69,13 @@ void trouble_on_log(const char *message)
     const char *text = strstr(message, "ZOO_");
 
     text = text ? text : message;
-    log_library(text, (int)strcspn(text, "\n"));
+    log_library("%.*s", (int)strcspn(text, "\n"), text);
 }
 
-const char *session_trouble(struct session *session, char *buf, size_t size)
+bool trouble_last(struct session *session, char text[TROUBLE_SIZE])
 {
     pthread_mutex_lock(&session->mutex);
-    snprintf(buf, size, "%s", session->trouble);
-    pthread_mutex_unlock(&session->mutex);
-    return buf[0] ? buf : NULL;
-}
-
-bool session_lacks_resources(struct session *session)
-{
-    pthread_mutex_lock(&session->mutex);
+    snprintf(text, TROUBLE_SIZE, "%s%s", session->trouble[0] ? ": " : "", session->trouble);
 
     bool lacking = session->lacking;
 

@@ -42,7 +42,7 @@ static bool out_of_contact(struct keeper *keeper)
     char span[CLOCK_FORMAT_SIZE];
 
     if (session_overloaded(keeper->try.session))
-        return keeper_unreachable(keeper, contact_overloaded(keeper->options->servers));
+        return keeper_unreachable(keeper, contact_overloaded(keeper->try.session));
     if (session_connected(keeper->try.session))
         return keeper_unreachable(
             keeper, xasprintf("no answer from %s for %s while joining the queue", servers,

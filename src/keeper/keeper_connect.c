@@ -43,8 +43,7 @@ static bool resolve(struct keeper *keeper, int64_t deadline)
 
 static bool unreachable(struct keeper *keeper)
 {
-    char *why =
-        contact_unreachable(keeper->try.session, keeper->options->servers, patience(keeper));
+    char *why = contact_unreachable(keeper->try.session, patience(keeper));
 
     if (contact_unreachable_status(keeper->try.session) == EXITCODE_UNREACHABLE)
         return keeper_unreachable(keeper, why);
@@ -53,8 +52,7 @@ static bool unreachable(struct keeper *keeper)
 
 static void tell_of_silence(const struct keeper *keeper)
 {
-    char *silence =
-        contact_silence(keeper->try.session, keeper->options->servers, patience(keeper));
+    char *silence = contact_silence(keeper->try.session, patience(keeper));
 
     log_notice("%s", silence);
     free(silence);
@@ -72,7 +70,7 @@ bool keeper_connect(struct keeper *keeper)
     if (!isatty(STDERR_FILENO))
         news_at = CLOCK_NEVER;
     keeper->try.session =
-        session_open(keeper->options->servers, keeper->options->session_timeout_ms);
+        session_open(keeper->options->servers, (int)(keeper->options->session_timeout / CLOCK_MS));
     if (!keeper->try.session) {
         char *why = contact_not_started(errno);
 

@@ -32,12 +32,10 @@ int admin_ended(const struct admin *admin)
 
 int admin_silent(const struct admin *admin)
 {
-    const struct servers *servers = admin->options->servers;
-
     return fail(EXITCODE_UNREACHABLE,
                 session_overloaded(admin->session)
-                    ? contact_overloaded(servers)
-                    : xasprintf("lost contact with %s", servers_text(servers)));
+                    ? contact_overloaded(admin->session)
+                    : xasprintf("lost contact with %s", servers_text(admin->options->servers)));
 }
 
 int admin_failed(int rc, const char *what, const char *path)
@@ -86,16 +84,15 @@ int admin_start(struct admin *admin, const struct options *options)
         if (take_signal(admin) == ADMIN_ENDED)
             return admin_ended(admin);
     }
-    admin->session = session_open(options->servers, options->session_timeout_ms);
+    admin->session = session_open(options->servers, (int)(options->session_timeout / CLOCK_MS));
     if (!admin->session)
         return fail(EXITCODE_OSERR, contact_not_started(errno));
     while (!session_connected(admin->session)) {
         enum admin_news news = admin_next(admin, deadline, &event);
 
         if (news == ADMIN_TIMEOUT)
-            return fail(
-                contact_unreachable_status(admin->session),
-                contact_unreachable(admin->session, options->servers, options->connect_timeout));
+            return fail(contact_unreachable_status(admin->session),
+                        contact_unreachable(admin->session, options->connect_timeout));
         if (news == ADMIN_ENDED)
             return admin_ended(admin);
     }

@@ -18,7 +18,7 @@
 /* Only -q on the command line: quiet in a config file does not silence a list. */
 static bool asks_by_status(const struct options *options)
 {
-    return options_typed(options, CHOICE_LOG_LEVEL) && options->log_level == LOG_LEVEL_ERROR &&
+    return options->typed[CHOICE_LOG_LEVEL] && options->log_level == LOG_LEVEL_ERROR &&
            !options->names_only;
 }
 
@@ -54,14 +54,13 @@ static int find_asked(struct list *list)
     const struct options *options = list->options;
 
     for (char **name = options->names; *name; name++) {
-        char *path =
-            strcmp(*name, "/") == 0 ? xstrdup(*name) : together_path(&options->settings, *name);
+        char *path = strcmp(*name, "/") == 0 ? xstrdup(*name) : together_path(options, *name);
 
         if (!path)
             return EXITCODE_USAGE;
         add_path(list, path);
         log_set_lock(path);
-        if (!together_same_ensemble(&options->settings, *name, options->name)) {
+        if (!together_same_ensemble(options, *name)) {
             log_error("the lock %s has servers of its own (%s): list it alone", *name,
                       settings_find(&options->settings, CHOICE_SERVERS, *name)->origin);
             return EXITCODE_USAGE;
@@ -82,9 +81,9 @@ static void find_configured(struct list *list)
     const char **names = list_name_configured(options, &count);
 
     for (size_t i = 0; i < count; i++) {
-        char *path = together_path(&options->settings, names[i]);
+        char *path = together_path(options, names[i]);
 
-        if (path && together_same_ensemble(&options->settings, names[i], options->name)) {
+        if (path && together_same_ensemble(options, names[i])) {
             add_path(list, path);
             continue;
         }

@@ -40,7 +40,7 @@ const char *list_name_root(const struct options *options)
 /* Returns true if a user who types this name means the path. */
 static bool means(const struct options *options, const char *name, const char *path)
 {
-    char *meant = together_path(&options->settings, name);
+    char *meant = together_path(options, name);
     bool same = meant && strcmp(meant, path) == 0;
 
     free(meant);
@@ -56,8 +56,7 @@ char *list_name(const struct options *options, const char *path)
     char *name = NULL;
 
     for (size_t i = 0; i < count && !name; i++)
-        if (means(options, names[i], path) &&
-            together_same_ensemble(&options->settings, names[i], options->name))
+        if (means(options, names[i], path) && together_same_ensemble(options, names[i]))
             name = xstrdup(names[i]);
     free(names);
     if (name)

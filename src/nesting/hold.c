@@ -155,10 +155,10 @@ static bool ask(int fd, enum reentry_holder kind, bool own, const char *name, vo
 static int give_back(const struct options *options, struct wanted *wanted)
 {
     /* Only -z counts: other settings may have changed since the lock was acquired. */
-    const struct setting *servers = options_typed(options, CHOICE_SERVERS);
+    const struct setting *servers = settings_find(&options->settings, CHOICE_SERVERS, NULL);
     const char *whom = options->hold_for ? "that process" : "this script";
 
-    wanted->servers = servers ? servers->text : "";
+    wanted->servers = options->typed[CHOICE_SERVERS] ? servers->text : "";
     if (!holds_find(options->hold_for, clock_now() + CONNECT_PATIENCE, ask, wanted)) {
         if (wanted->together)
             log_notice("%s is held for %s as --with of another lock: --unlock that one, and all "

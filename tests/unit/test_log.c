@@ -44,7 +44,7 @@ static void test_fuzzed_log(void)
         const struct log_field fields[] = {{"node", LOG_TEXT, .text = lock},
                                            {"waited_s", LOG_SPAN, .number = fuzz_below(1000000000)},
                                            {0}};
-        const struct log_line line = {.event = LOG_ACQUIRED,
+        const struct log_line line = {.event = "acquired",
                                       .fields = fields,
                                       .lock = lock,
                                       .session = fuzz_below(1000000),

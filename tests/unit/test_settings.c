@@ -23,7 +23,6 @@ static void test_settings(void)
     static const struct option_row wait = {.choice = CHOICE_WAIT};
     static const struct option_row nonblock = {.choice = CHOICE_WAIT};
     struct settings settings = {0};
-    struct settings more = {0};
 
     CHECK("none", !settings_find(&settings, CHOICE_WAIT, NULL));
     add(&settings, SETTINGS_USER_LOCK, &wait, "a", "user's, for a");
@@ -32,9 +31,7 @@ static void test_settings(void)
     CHECK("lock", strcmp(settings_find(&settings, CHOICE_WAIT, "a")->text, "user's, for a") == 0);
     CHECK("other lock", strcmp(settings_find(&settings, CHOICE_WAIT, "b")->text, "user's") == 0);
     CHECK("all locks", strcmp(settings_find(&settings, CHOICE_WAIT, NULL)->text, "user's") == 0);
-    add(&more, SETTINGS_COMMAND_LINE, &nonblock, NULL, NULL);
-    settings_move(&settings, &more);
-    CHECK("moved", more.len == 0 && settings.len == 4);
+    add(&settings, SETTINGS_COMMAND_LINE, &nonblock, NULL, NULL);
     CHECK("-n is a choice of time", settings_find(&settings, CHOICE_WAIT, "a")->row == &nonblock);
     add(&settings, SETTINGS_COMMAND_LINE, &wait, NULL, "last");
     CHECK("the last of a level",
