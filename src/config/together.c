@@ -32,8 +32,8 @@
     X(JSON, options->json)                                                                         \
     X(WATCH, options->watch)                                                                       \
     X(NO_RETRY, !options->retries && !options->typed[CHOICE_RETRY])                                \
-    X(RETRY_DELAY_TYPED, options->typed[CHOICE_RETRY_DELAY] && !is_shown(options))                 \
-    X(SKIP_TYPED, options->typed[CHOICE_SKIP_STATUS] && !is_shown(options))
+    X(RETRY_DELAY, options->typed[CHOICE_RETRY_DELAY] && options->action != ACTION_SHOW_CONFIG)    \
+    X(SKIP, options->typed[CHOICE_SKIP_STATUS] && options->action != ACTION_SHOW_CONFIG)
 
 enum {
 #define X(name, condition) APART_##name,
@@ -83,10 +83,10 @@ static const struct apart apart_rows[] = {
     {{APART_NOW, APART_EVERY_TIME},
      {CHOICE_OWN},
      "--now goes with --once-per alone: without it, every run is a run now; leave --now out"},
-    {{APART_RETRY_DELAY_TYPED, APART_NO_RETRY},
+    {{APART_RETRY_DELAY, APART_NO_RETRY},
      {CHOICE_OWN},
      "--retry-delay goes with --retry alone: without it, nothing is tried again"},
-    {{APART_SKIP_TYPED, APART_EVERY_TIME},
+    {{APART_SKIP, APART_EVERY_TIME},
      {CHOICE_OWN},
      "--skip-exit-code goes with --once-per alone: without it, every run is due"},
     {{APART_NAMES, APART_JSON}, {CHOICE_OWN}, "--names does not go with --json"},
@@ -95,11 +95,6 @@ static const struct apart apart_rows[] = {
      {CHOICE_OWN},
      "--held does not go with --watch, which tells of locks that come free, too"},
 };
-
-static bool is_shown(const struct options *options)
-{
-    return options->action == ACTION_SHOW_CONFIG;
-}
 
 /* Returns the first row that the settings in effect break; NULL if they go together. */
 static const struct apart *find_apart(const struct options *options)
