@@ -20,13 +20,13 @@
     X(NO_PERMIT, options->kind == NAMING_READER || options->kind == NAMING_WRITER)                 \
     X(UNFAIR, options->unfair)                                                                     \
     X(PERMITS, options->permits)                                                                   \
-    X(STYLE_TYPED, options->typed[CHOICE_NODE_STYLE] && options->naming.style != NAMING_CURATOR)   \
+    X(STYLE, options->typed[CHOICE_NODE_STYLE] && options->naming.style != NAMING_CURATOR)         \
     X(PLAIN, options->naming.style == NAMING_PLAIN)                                                \
     X(ONCE_PER, options->once_per)                                                                 \
     X(EVERY_TIME, !options->once_per)                                                              \
     X(NOW, options->now)                                                                           \
     X(HOLD, options->action == ACTION_HOLD)                                                        \
-    X(CONFLICT_0_TYPED, options->typed[CHOICE_CONFLICT_STATUS] && options->conflict_status == 0)   \
+    X(CONFLICT_0, options->typed[CHOICE_CONFLICT_STATUS] && options->conflict_status == 0)         \
     X(NAMES, options->names_only)                                                                  \
     X(HELD, options->held_only)                                                                    \
     X(JSON, options->json)                                                                         \
@@ -58,7 +58,7 @@ static const struct apart apart_rows[] = {
     {{APART_PERMITS, APART_UNFAIR},
      {CHOICE_KIND},
      "--permits does not go with --unfair: permits are given out in a queue"},
-    {{APART_PERMITS, APART_STYLE_TYPED},
+    {{APART_PERMITS, APART_STYLE},
      {CHOICE_KIND, CHOICE_NODE_STYLE},
      "--permits does not go with --node-style: semaphores are Curator's"},
     {{APART_ONCE_PER, APART_PERMITS},
@@ -74,10 +74,10 @@ static const struct apart apart_rows[] = {
     {{APART_UNFAIR, APART_EXCLUSIVE},
      {CHOICE_KIND},
      "--unfair does not go with --exclusive, which says how a place in the queue is named"},
-    {{APART_UNFAIR, APART_STYLE_TYPED},
+    {{APART_UNFAIR, APART_STYLE},
      {CHOICE_KIND, CHOICE_NODE_STYLE},
      "--unfair does not go with --node-style: all of its kind use one name"},
-    {{APART_HOLD, APART_CONFLICT_0_TYPED},
+    {{APART_HOLD, APART_CONFLICT_0},
      {CHOICE_CONFLICT_STATUS},
      "-E 0 does not go with --hold: 0 means that the lock is held"},
     {{APART_NOW, APART_EVERY_TIME},
