@@ -137,17 +137,14 @@ const char *clock_format(int64_t span, char buf[CLOCK_FORMAT_SIZE])
 const char *clock_short(int64_t ms, char buf[CLOCK_FORMAT_SIZE])
 {
     int64_t s = ms > 0 ? ms / 1000 : 0;
-    int64_t m = s / 60;
-    int64_t h = m / 60;
-    int64_t d = h / 24;
 
-    if (m == 0)
-        snprintf(buf, CLOCK_FORMAT_SIZE, "%" PRId64 "s", s);
-    else if (h == 0)
-        snprintf(buf, CLOCK_FORMAT_SIZE, "%" PRId64 "m%02ds", m, (int)(s % 60));
-    else if (d == 0)
-        snprintf(buf, CLOCK_FORMAT_SIZE, "%" PRId64 "h%02dm", h, (int)(m % 60));
+    if (s < 60)
+        snprintf(buf, CLOCK_FORMAT_SIZE, "%ds", (int)s);
+    else if (s < 3600)
+        snprintf(buf, CLOCK_FORMAT_SIZE, "%dm%02ds", (int)(s / 60), (int)(s % 60));
+    else if (s < 86400)
+        snprintf(buf, CLOCK_FORMAT_SIZE, "%dh%02dm", (int)(s / 3600), (int)(s / 60 % 60));
     else
-        snprintf(buf, CLOCK_FORMAT_SIZE, "%" PRId64 "d%02dh", d, (int)(h % 24));
+        snprintf(buf, CLOCK_FORMAT_SIZE, "%" PRId64 "d%02dh", s / 86400, (int)(s / 3600 % 24));
     return buf;
 }

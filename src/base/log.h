@@ -63,7 +63,7 @@ void log_set_place(const char *place);
 void log_set_before_write(void (*function)(void));
 
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Says the same as log_error(), and returns the status, that zkflock exits with because of it. */
+/* Says what log_error() says, and returns the exit status that goes with it. */
 int log_failure(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Tells a reason for the exit status that is no fault: the lock is busy.  -q silences it. */

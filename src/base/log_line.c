@@ -120,27 +120,27 @@ static void set_text(json_t *object, const char *name, const char *text)
 
 static void set_time(json_t *object, const struct timespec *time)
 {
-    char seconds[32];
     char text[40];
     struct tm tm;
+    size_t len = gmtime_r(&time->tv_sec, &tm) ? strftime(text, sizeof(text), "%FT%T", &tm) : 0;
 
-    if (!gmtime_r(&time->tv_sec, &tm) ||
-        !strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &tm))
+    if (!len)
         return;
-    snprintf(text, sizeof(text), "%s.%03dZ", seconds, (int)(time->tv_nsec / 1000000));
+    snprintf(text + len, sizeof(text) - len, ".%03dZ", (int)(time->tv_nsec / 1000000));
     json_object_set_new(object, "time", json_string(text));
 }
 
 static void set_fields(json_t *object, const struct log_field *field)
 {
     for (; field && field->type != LOG_END; field++) {
+        int64_t ms = field->number / 1000000; /* of a span */
+
         if (field->type == LOG_TEXT)
             set_text(object, field->name, field->text);
         else if (field->type == LOG_NUMBER)
             json_object_set_new(object, field->name, json_integer(field->number));
-        else /* in seconds, to the millisecond */
-            json_object_set_new(object, field->name,
-                                json_real((double)(field->number / 1000000) / 1000));
+        else
+            json_object_set_new(object, field->name, json_real((double)ms / 1000));
     }
 }
 
@@ -162,15 +162,6 @@ static json_t *make_object(const struct log_line *line)
     return object;
 }
 
-/* Cuts at least so much off, at the border of a character. */
-static void shorten(char *text, size_t *len, size_t by)
-{
-    *len = by < *len ? *len - by : 0;
-    while (*len && (text[*len] & 0xc0) == 0x80)
-        --*len;
-    text[*len] = '\0';
-}
-
 /* With as much of the message as there is room for; returns the length, 0 if there is none. */
 static size_t write_object(json_t *object, const char *message, char *out, size_t size)
 {
@@ -187,7 +178,11 @@ static size_t write_object(json_t *object, const char *message, char *out, size_
             return len;
         if (text_len == 0)
             return 0;
-        shorten(text, &text_len, len - size);
+        /* Cut what is too much, at the border of a character. */
+        text_len = len - size < text_len ? text_len - (len - size) : 0;
+        while (text_len && (text[text_len] & 0xc0) == 0x80)
+            text_len--;
+        text[text_len] = '\0';
     }
 }
 

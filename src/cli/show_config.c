@@ -75,7 +75,7 @@ static struct line make_line(const struct options *options, const struct option_
     } else if (row->choice == CHOICE_PATH) { /* from LOCK itself, or the root before it */
         line.value = xstrdup(options->lock);
         line.origin =
-            options->name[0] == '/'
+            options->name && options->name[0] == '/'
                 ? "command line"
                 : origin_text(settings_find(&options->settings, CHOICE_ROOT, options->name));
     } else if (row->choice == CHOICE_LEASE) {

@@ -20,20 +20,20 @@
     X(NO_PERMIT, options->kind == NAMING_READER || options->kind == NAMING_WRITER)                 \
     X(UNFAIR, options->unfair)                                                                     \
     X(PERMITS, options->permits)                                                                   \
-    X(STYLE_TYPED, options->typed[CHOICE_NODE_STYLE] && options->naming.style != NAMING_CURATOR)   \
+    X(STYLE, options->typed[CHOICE_NODE_STYLE] && options->naming.style != NAMING_CURATOR)         \
     X(PLAIN, options->naming.style == NAMING_PLAIN)                                                \
     X(ONCE_PER, options->once_per)                                                                 \
     X(EVERY_TIME, !options->once_per)                                                              \
     X(NOW, options->now)                                                                           \
     X(HOLD, options->action == ACTION_HOLD)                                                        \
-    X(CONFLICT_0_TYPED, options->typed[CHOICE_CONFLICT_STATUS] && options->conflict_status == 0)   \
+    X(CONFLICT_0, options->typed[CHOICE_CONFLICT_STATUS] && options->conflict_status == 0)         \
     X(NAMES, options->names_only)                                                                  \
     X(HELD, options->held_only)                                                                    \
     X(JSON, options->json)                                                                         \
     X(WATCH, options->watch)                                                                       \
     X(NO_RETRY, !options->retries && !options->typed[CHOICE_RETRY])                                \
-    X(RETRY_DELAY_TYPED, options->typed[CHOICE_RETRY_DELAY] && !is_shown(options))                 \
-    X(SKIP_TYPED, options->typed[CHOICE_SKIP_STATUS] && !is_shown(options))
+    X(RETRY_DELAY, options->typed[CHOICE_RETRY_DELAY] && options->action != ACTION_SHOW_CONFIG)    \
+    X(SKIP, options->typed[CHOICE_SKIP_STATUS] && options->action != ACTION_SHOW_CONFIG)
 
 enum {
 #define X(name, condition) APART_##name,
@@ -58,7 +58,7 @@ static const struct apart apart_rows[] = {
     {{APART_PERMITS, APART_UNFAIR},
      {CHOICE_KIND},
      "--permits does not go with --unfair: permits are given out in a queue"},
-    {{APART_PERMITS, APART_STYLE_TYPED},
+    {{APART_PERMITS, APART_STYLE},
      {CHOICE_KIND, CHOICE_NODE_STYLE},
      "--permits does not go with --node-style: semaphores are Curator's"},
     {{APART_ONCE_PER, APART_PERMITS},
@@ -74,19 +74,19 @@ static const struct apart apart_rows[] = {
     {{APART_UNFAIR, APART_EXCLUSIVE},
      {CHOICE_KIND},
      "--unfair does not go with --exclusive, which says how a place in the queue is named"},
-    {{APART_UNFAIR, APART_STYLE_TYPED},
+    {{APART_UNFAIR, APART_STYLE},
      {CHOICE_KIND, CHOICE_NODE_STYLE},
      "--unfair does not go with --node-style: all of its kind use one name"},
-    {{APART_HOLD, APART_CONFLICT_0_TYPED},
+    {{APART_HOLD, APART_CONFLICT_0},
      {CHOICE_CONFLICT_STATUS},
      "-E 0 does not go with --hold: 0 means that the lock is held"},
     {{APART_NOW, APART_EVERY_TIME},
      {CHOICE_OWN},
      "--now goes with --once-per alone: without it, every run is a run now; leave --now out"},
-    {{APART_RETRY_DELAY_TYPED, APART_NO_RETRY},
+    {{APART_RETRY_DELAY, APART_NO_RETRY},
      {CHOICE_OWN},
      "--retry-delay goes with --retry alone: without it, nothing is tried again"},
-    {{APART_SKIP_TYPED, APART_EVERY_TIME},
+    {{APART_SKIP, APART_EVERY_TIME},
      {CHOICE_OWN},
      "--skip-exit-code goes with --once-per alone: without it, every run is due"},
     {{APART_NAMES, APART_JSON}, {CHOICE_OWN}, "--names does not go with --json"},
@@ -95,11 +95,6 @@ static const struct apart apart_rows[] = {
      {CHOICE_OWN},
      "--held does not go with --watch, which tells of locks that come free, too"},
 };
-
-static bool is_shown(const struct options *options)
-{
-    return options->action == ACTION_SHOW_CONFIG;
-}
 
 /* Returns the first row that the settings in effect break; NULL if they go together. */
 static const struct apart *find_apart(const struct options *options)

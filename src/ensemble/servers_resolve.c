@@ -88,24 +88,17 @@ static bool add_literal(struct servers *servers, const struct host *host)
     return true;
 }
 
-static size_t random_below(size_t bound)
-{
-    uint64_t value = 0;
-
-    if (getrandom(&value, sizeof(value), GRND_NONBLOCK) < 0)
-        value = (uint64_t)clock_now() + (uint64_t)getpid();
-    return (size_t)(value % bound);
-}
-
 /* Spreads clients over the servers: each starts somewhere else. */
 static void shuffle(struct servers *servers)
 {
     for (size_t i = servers->addresses_len; i > 1; i--) {
-        size_t j = random_below(i);
         char *swap = servers->addresses[i - 1];
+        uint64_t random = 0;
 
-        servers->addresses[i - 1] = servers->addresses[j];
-        servers->addresses[j] = swap;
+        if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
+            random = (uint64_t)clock_now() + (uint64_t)getpid();
+        servers->addresses[i - 1] = servers->addresses[random % i];
+        servers->addresses[random % i] = swap;
     }
 }
 
@@ -186,19 +179,6 @@ static bool take_all(struct servers *servers, int64_t deadline, int stop_fd, cha
     return true;
 }
 
-static void leave_unfinished(struct servers *servers, char **failures)
-{
-    for (size_t i = 0; i < servers->hosts_len; i++) {
-        struct host *host = &servers->hosts[i];
-
-        if (!host->lookup)
-            continue;
-        note_failure(failures, host, strerror(ETIMEDOUT));
-        lookup_release(host->lookup);
-        host->lookup = NULL;
-    }
-}
-
 int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char **fault)
 {
     char *failures = NULL;
@@ -208,7 +188,15 @@ int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char
     servers_forget_addresses(servers);
     start_all(servers, &failures);
     finished = take_all(servers, deadline, stop_fd, &failures);
-    leave_unfinished(servers, &failures);
+    for (size_t i = 0; i < servers->hosts_len; i++) {
+        struct host *host = &servers->hosts[i];
+
+        if (!host->lookup)
+            continue;
+        note_failure(&failures, host, strerror(ETIMEDOUT));
+        lookup_release(host->lookup);
+        host->lookup = NULL;
+    }
     if (!finished) {
         free(failures);
         return -1;
