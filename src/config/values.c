@@ -40,47 +40,53 @@ static char *list_of(const char *const *words)
     return list;
 }
 
-/* Sets *word to the index of the text among the words. */
-static int find_word(const struct setting *setting, const char *const *words, int *word)
+/* Returns the index of the text among the words; -1 after a sentence. */
+static int find_word(const struct setting *setting, const char *const *words)
 {
     char *list;
-    int status;
 
-    for (*word = 0; words[*word]; ++*word)
-        if (strcmp(setting->text, words[*word]) == 0)
-            return 0;
+    for (int i = 0; words[i]; i++)
+        if (strcmp(setting->text, words[i]) == 0)
+            return i;
     list = list_of(words);
-    status = refuse(setting, list);
+    refuse(setting, list);
     free(list);
-    return status;
+    return -1;
 }
 
 int values_flag(struct options *options, const struct setting *setting)
 {
     static const char *const words[] = {"yes", "no", NULL};
-    int word;
-    int status = find_word(setting, words, &word);
+    int word = find_word(setting, words);
 
+    if (word < 0)
+        return EXITCODE_USAGE;
     *(bool *)member_of(options, setting) = word == 0;
-    return status;
+    return 0;
 }
 
 int values_word(struct options *options, const struct setting *setting)
 {
-    return find_word(setting, setting->row->words, member_of(options, setting));
+    int word = find_word(setting, setting->row->words);
+
+    if (word < 0)
+        return EXITCODE_USAGE;
+    *(int *)member_of(options, setting) = word;
+    return 0;
 }
 
 int values_kind(struct options *options, const struct setting *setting)
 {
     static const char *const words[] = {"exclusive", "shared", "unfair", NULL};
-    int word;
-    int status = find_word(setting, words, &word);
+    int word = find_word(setting, words);
 
+    if (word < 0)
+        return EXITCODE_USAGE;
     if (word == 2)
         options->unfair = true;
     else /* as with flock(1), the last of -s and -x counts */
         options->kind = word == 0 ? NAMING_WRITER : NAMING_READER;
-    return status;
+    return 0;
 }
 
 int values_verbose(struct options *options, const struct setting *setting)

@@ -47,7 +47,7 @@ static int hold_open(int fd)
     return duplicate < 0 && (errno == EMFILE || errno == EINVAL) ? fd : duplicate;
 }
 
-/* Finds the socket that leads to this server, its peer. */
+/* Returns whether the descriptor is a socket that leads to this server. */
 static bool leads_to(int fd, const struct sockaddr_storage *server)
 {
     struct sockaddr_storage peer = {0};
@@ -57,7 +57,7 @@ static bool leads_to(int fd, const struct sockaddr_storage *server)
            memcmp(&peer, server, sizeof(peer)) == 0;
 }
 
-/* Finds the library's sockets: the program has none of its own that lead to a network. */
+/* Returns whether it is a socket of the library: no other one leads to a network. */
 static bool leads_to_a_network(int fd)
 {
     struct sockaddr_storage own = {0};
@@ -67,13 +67,12 @@ static bool leads_to_a_network(int fd)
            (own.ss_family == AF_INET || own.ss_family == AF_INET6);
 }
 
-/* Shuts down the library's sockets to this server, or for NULL all of them; false: there are none.
- */
+/* Shuts down the library's socket to this server, or for NULL all that it has; false: none. */
 static bool cut(const struct failover *failover, const struct sockaddr_storage *server)
 {
     bool done = false;
 
-    for (int fd = 0; fd < failover->fds; fd++) {
+    for (int fd = 0; fd < failover->fds && !(server && done); fd++) {
         int duplicate = FD_ISSET(fd, &failover->foreign) ? -1 : hold_open(fd);
 
         if (duplicate < 0)

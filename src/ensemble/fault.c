@@ -36,6 +36,7 @@ static const struct {
     {"delete", "DELETE", true}, {"list", "READ", false},
     {"read", "READ", false},    {"watch", "READ", false},
     {"check", "READ", false},   {"write to", "WRITE", false},
+    {NULL, NULL, false},
 };
 
 static const struct fault *find(int rc)
@@ -65,8 +66,10 @@ static char *not_permitted(const char *what, const char *path)
     char *above;
     char *sentence;
 
-    while (strcmp(rights[i].what, what) != 0)
+    while (rights[i].what && strcmp(rights[i].what, what) != 0)
         i++;
+    if (!rights[i].what)
+        return xasprintf("not permitted to %s %s", what, path);
     if (!rights[i].above)
         return xasprintf("not permitted to %s %s: its ACL does not give this client %s", what, path,
                          rights[i].right);
