@@ -167,15 +167,15 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   zkflock --lease 8 "$LOCK" true
   hold "$LOCK" release
   began=$(now)
-  wait_in_line log --session-timeout 40 --kill-after 3.5 --deadline 8 "$LOCK" touch ran
+  wait_in_line log --session-timeout 40 --kill-after 3.5 --deadline 5 "$LOCK" touch ran
   guard=$(children "$waiter" lock-guard)
   kill -STOP "$guard"
   touch release
   eventually contains log "holding"
   kill -STOP "$waiter"
-  sleep 4.5 # the standstill itself: the first signal is due after 4 s, KILL after 7.5 s
-  # --deadline is over as well.
-  eventually past $((began + 9000))
+  # The first signal is due 4 s after the proof, KILL after 7.5 s.  --deadline is over as well.
+  eventually past $(($(now) + 4200))
+  eventually past $((began + 5100))
   kill -CONT "$guard"
   eventually in_state "$guard" S
   kill -CONT "$waiter"
