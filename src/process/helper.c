@@ -18,15 +18,25 @@
 static char *shown;
 static size_t shown_size;
 
-/* argv as it is used from now on, never freed.  volatile: else the compiler drops the reference. */
-static char **volatile copy;
+/* Neither is ever freed.  volatile: else the compiler drops these references to them. */
+static char **volatile copy; /* argv as it is used from now on */
+static char *volatile texts; /* what copy points to, as long as nobody changes it */
 
 char **helper_copy_argv(int argc, char **argv)
 {
+    size_t size = 0;
+
+    for (int i = 0; i < argc; i++)
+        size += strlen(argv[i]) + 1;
     copy = xcalloc((size_t)argc + 1, sizeof(copy[0]));
+    texts = xcalloc(size + 1, 1);
     shown = argv[0];
+
+    char *end = texts;
+
     for (int i = 0; i < argc; i++) {
-        copy[i] = xstrdup(argv[i]);
+        copy[i] = end;
+        end = stpcpy(end, argv[i]) + 1;
         if (argv[i] == shown + shown_size)
             shown_size += strlen(argv[i]) + 1;
     }
