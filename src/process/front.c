@@ -121,12 +121,11 @@ static void hear_signal(struct front_process *process, const struct signals_rece
     int number = signal->number;
     bool leader_alone = (number == SIGHUP || number == SIGCONT) && getsid(0) == getpid();
 
-    /* As the kernel tells it, to_group is from the terminal. */
-    if (number == SIGINT && signal->to_group)
+    if (number == SIGINT && signal->from_terminal)
         process->interrupted = true;
     if (number != SIGCHLD)
         say(process->link, MESSAGE_SIGNAL, number,
-            signal->to_group ? !leader_alone : witness_has_got(&process->witness, signal));
+            signal->from_terminal ? !leader_alone : witness_has_got(&process->witness, signal));
 }
 
 static _Noreturn void serve(struct front_process *process)

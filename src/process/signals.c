@@ -74,11 +74,15 @@ bool signals_next(int fd, struct signals_received *received)
 
     if (read(fd, &info, sizeof(info)) != sizeof(info))
         return false;
+
+    /* ALRM comes from the kernel, too: from an alarm(2) set before zkflock was executed. */
+    bool from_terminal = info.ssi_code == SI_KERNEL && info.ssi_signo != SIGALRM;
+
     *received = (struct signals_received){
         .number = (int)info.ssi_signo,
         .sender = (pid_t)info.ssi_pid,
-        /* ALRM comes from the kernel, too: from an alarm(2) set before zkflock was executed. */
-        .to_group = info.ssi_code == SI_KERNEL && info.ssi_signo != SIGALRM,
+        .from_terminal = from_terminal,
+        .to_group = from_terminal,
     };
     return true;
 }

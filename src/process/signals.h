@@ -11,7 +11,8 @@
 struct signals_received {
     int number;
     pid_t sender;
-    bool to_group; /* all of the caller's process group has got it, as from a terminal */
+    bool from_terminal;
+    bool to_group; /* all of the caller's process group has got it, as it has from a terminal */
 };
 
 /*
