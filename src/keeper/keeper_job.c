@@ -86,6 +86,12 @@ void keeper_job_report(struct keeper *keeper, const struct guard_message *report
         ended(job, report->number != 0 ? JOB_LIMIT_OVER : JOB_LEASE_OVER, report);
         emptied(job, JOB_EMPTY, report->when);
         break;
+    case GUARD_KEPT:
+        keeper_user_guarded(keeper, report->number, true);
+        break;
+    case GUARD_NOT_KEPT:
+        keeper_user_guarded(keeper, report->number, false);
+        break;
     case GUARD_CHILDLESS:
         emptied(job, JOB_CHILDLESS, report->when);
         break;

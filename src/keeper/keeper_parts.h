@@ -146,8 +146,11 @@ void keeper_leave_entries(struct keeper *keeper);
 /* Offers the locks that are held to zkflocks inside the command. */
 void keeper_offer(struct keeper *keeper);
 
-/* Answers zkflocks inside the command. */
+/* Hears zkflocks inside the command, and answers those that need not be guarded. */
 void keeper_serve_reentry(struct keeper *keeper);
+
+/* The guard has taken a user over, or cannot: answers it. */
+void keeper_user_guarded(struct keeper *keeper, pid_t user, bool guarded);
 
 /* Refuses re-entry from now on: the locks are about to be given back. */
 void keeper_close_reentry(struct keeper *keeper);

@@ -81,17 +81,18 @@ void keeper_offer(struct keeper *keeper)
 }
 
 /*
- * Tells the guard of new users before they are answered and start, since the keeper may be killed.
+ * Tells the guard of new users.  They are answered, and start, when the guard has taken them over:
+ * the keeper may be killed, and the guard may be ending the tree, without them, at this moment.
  * A user need not descend from the guard: under --hold it descends from the caller, and a process
  * can get ZKFLOCK_HELD in other ways, as from the client of a build server.
  */
-static void guard_new_users(struct keeper *keeper)
+static void report_new_users(struct keeper *keeper)
 {
     struct procid user;
 
     while (reentry_new_user(keeper->users.reentry, &user)) {
         if (!tree_descends(user.pid, keeper->guard.pid) && !tree_add_outsider(&user, -1)) {
-            reentry_refuse(keeper->users.reentry, &user);
+            reentry_guarded(keeper->users.reentry, user.pid, false);
             continue;
         }
         guard_keep(&keeper->guard, &user);
@@ -99,11 +100,22 @@ static void guard_new_users(struct keeper *keeper)
     }
 }
 
+static void answer(struct keeper *keeper)
+{
+    reentry_answer(keeper->users.reentry, keeper_node(keeper), keeper_token(keeper));
+}
+
+void keeper_user_guarded(struct keeper *keeper, pid_t user, bool guarded)
+{
+    reentry_guarded(keeper->users.reentry, user, guarded);
+    answer(keeper);
+}
+
 void keeper_serve_reentry(struct keeper *keeper)
 {
     reentry_serve(keeper->users.reentry);
-    guard_new_users(keeper);
-    reentry_answer(keeper->users.reentry, keeper_node(keeper), keeper_token(keeper));
+    report_new_users(keeper);
+    answer(keeper);
     if (reentry_unlock_wanted(keeper->users.reentry)) {
         keeper_release(keeper);
         /* A user of the lock may be waiting for the process that asks. */

@@ -25,20 +25,22 @@
  *             -> DENIED     it may not, or only wants to know
  *             -> PUT_OFF    it asks after reentry_close(): it gets no answer
  *             -> UNLOCKING  it asks for the lock to be given back, and may
- *   ADMITTED  -> GUARDED    the keeper guards it                          [reentry_new_user]
+ *   ADMITTED  -> REPORTED   the guard is told of it                       [reentry_new_user]
+ *   REPORTED  -> GUARDED    the guard has taken it over                   [reentry_guarded]
+ *             -> DENIED     it cannot be guarded
+ *             -> PUT_OFF    the locks are about to be released            [reentry_close]
  *   GUARDED   -> USING      it is answered, and starts                    [reentry_answer]
- *             -> DENIED     it cannot be guarded                          [reentry_refuse]
  *   DENIED    -> SILENT     it is answered                                [reentry_answer]
  *   UNLOCKING -> SILENT     it is answered                                [reentry_unlocked]
  */
-enum guest_state { SILENT, ADMITTED, GUARDED, USING, DENIED, PUT_OFF, UNLOCKING };
+enum guest_state { SILENT, ADMITTED, REPORTED, GUARDED, USING, DENIED, PUT_OFF, UNLOCKING };
 
 struct guest {
     struct guest *next;
     int fd;
     enum guest_state state;
     struct procid peer;          /* who it is, once it has asked */
-    enum reentry_answer verdict; /* ADMITTED, GUARDED, DENIED: the answer that is due */
+    enum reentry_answer verdict; /* ADMITTED to GUARDED, DENIED: the answer that is due */
 };
 
 struct reentry {
@@ -109,7 +111,8 @@ size_t reentry_users(const struct reentry *reentry)
 
 static bool uses_lock(const struct guest *guest)
 {
-    return guest->state == ADMITTED || guest->state == GUARDED || guest->state == USING;
+    return guest->state == ADMITTED || guest->state == REPORTED || guest->state == GUARDED ||
+           guest->state == USING;
 }
 
 static void see_off(struct reentry *reentry, struct guest *guest)
@@ -289,6 +292,12 @@ void reentry_answer(struct reentry *reentry, const char *node, int64_t token)
 void reentry_close(struct reentry *reentry)
 {
     reentry->closed = true;
+    for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
+        if (guest->state != ADMITTED && guest->state != REPORTED)
+            continue;
+        guest->state = PUT_OFF;
+        reentry->users--;
+    }
 }
 
 void reentry_allow_unlock(struct reentry *reentry, const char *path)
@@ -322,7 +331,7 @@ bool reentry_new_user(struct reentry *reentry, struct procid *user)
 {
     for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
         if (guest->state == ADMITTED) {
-            guest->state = GUARDED;
+            guest->state = REPORTED;
             *user = guest->peer;
             return true;
         }
@@ -330,11 +339,13 @@ bool reentry_new_user(struct reentry *reentry, struct procid *user)
     return false;
 }
 
-void reentry_refuse(struct reentry *reentry, const struct procid *user)
+void reentry_guarded(struct reentry *reentry, pid_t user, bool guarded)
 {
     for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
-        if (guest->state == GUARDED && guest->peer.pid == user->pid) {
-            guest->state = DENIED;
+        if (guest->state != REPORTED || guest->peer.pid != user)
+            continue;
+        guest->state = guarded ? GUARDED : DENIED;
+        if (!guarded) {
             guest->verdict = REENTRY_FULL;
             reentry->users--;
         }

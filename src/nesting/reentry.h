@@ -56,17 +56,19 @@ int reentry_fd(const struct reentry *reentry);
 
 /*
  * Reads requests and decides on them, without an answer: before reentry_answer() gives it, and a
- * process that is let in starts, the keeper guards the new users.
+ * process that is let in starts, the guard takes the new users over.
  */
 void reentry_serve(struct reentry *reentry);
 
-/* Fills in a process that was let in since, which the keeper has to guard; false: there is none. */
+/* Fills in a process that was let in since, which the guard has to know; false: there is none. */
 bool reentry_new_user(struct reentry *reentry, struct procid *user);
 
-/* Refuses a process of reentry_new_user() that could not be guarded. */
-void reentry_refuse(struct reentry *reentry, const struct procid *user);
+/* The process of reentry_new_user() is guarded now; or it cannot be, and is refused. */
+void reentry_guarded(struct reentry *reentry, pid_t user, bool guarded);
 
-/* Answers all requests; tells processes that are let in the node and the token. */
+/*
+ * Answers all requests that are decided; tells processes that are let in the node and the token.
+ */
 void reentry_answer(struct reentry *reentry, const char *node, int64_t token);
 
 /* Lets --unlock ask for the lock of that path back; NULL: for none any more. */
@@ -82,8 +84,9 @@ bool reentry_unlock_wanted(const struct reentry *reentry);
 void reentry_unlocked(struct reentry *reentry, bool possible);
 
 /*
- * Lets nobody in any more: the locks are about to be released.  A zkflock that asks gets no answer,
- * and the socket closes when the locks are released.  Requests of --unlock are still answered.
+ * Lets nobody in any more: the locks are about to be released.  A zkflock that asks, or that is
+ * not guarded yet, gets no answer, and the socket closes when the locks are released.  Requests of
+ * --unlock are still answered.
  */
 void reentry_close(struct reentry *reentry);
 

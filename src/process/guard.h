@@ -8,8 +8,9 @@
  *     guard_share()       before guard_go(): the guard keeps a descriptor open until it ends
  *     guard_go()          when the lock is held; STARTED, NOT_STARTED or REFUSED follows
  *     guard_extend()      after every proof of life; EXTENDED follows
- *     guard_keep()        before a zkflock inside may use the lock: the guard ends that one, too,
- *                         when the lock is lost, even after the command's end
+ *     guard_keep()        a zkflock inside wants to use the lock, and may when KEPT follows: the
+ *                         guard ends that one, too, when the lock is lost, even after the
+ *                         command's end.  It does not answer if it has begun to end the tree
  *     guard_order()       gives another order, see enum guard_order
  *     guard_next()        when the link is readable: takes a report
  *
@@ -74,6 +75,8 @@ enum guard_report {
     GUARD_LIMIT_OVER,  /* the command's time is up, and the guard ends it; EMPTY follows */
     GUARD_REFUSED,     /* nothing was started: GO came when the lease had too little time left or,
                           number not 0, after late_at */
+    GUARD_KEPT,        /* number: the process, which the guard ends with the tree from now on */
+    GUARD_NOT_KEPT,    /* number: the process, for which there is no descriptor, or which ended */
     GUARD_CHILDLESS,   /* --tree: nothing that the command started is left */
     GUARD_SIGNALLED,   /* the first signal was sent to the tree; EMPTY follows */
     GUARD_EMPTY,       /* nothing is left of what was to end; number: not 0: it took KILL */

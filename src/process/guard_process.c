@@ -80,6 +80,23 @@ static void signal_command(struct guard_state *guard, int number)
     }
 }
 
+/* One that comes when the tree is being ended would miss the signal: it does not get an answer. */
+static void keep(struct guard_state *guard, const struct procid *user)
+{
+    if (guard->state == ENDING || guard->state == KILLING || guard->state == ENDED)
+        return;
+    if (!tree_descends(user->pid, getpid()) && !tree_add_outsider(user, -1)) {
+        guard_tell(guard, GUARD_NOT_KEPT, user->pid);
+        return;
+    }
+    guard->used = true;
+    if (guard->state == EXITED) {
+        guard->state = LINGERING;
+        guard_watch(guard);
+    }
+    guard_tell(guard, GUARD_KEPT, user->pid);
+}
+
 static void obey(struct guard_state *guard, const struct guard_message *order)
 {
     switch ((enum guard_order)order->type) {
@@ -111,13 +128,7 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
         ask_to_end(guard, order->number);
         break;
     case GUARD_KEEP:
-        guard->used = true;
-        if (!tree_descends(order->number, getpid()))
-            tree_add_outsider(&(struct procid){order->number, order->started}, -1);
-        if (guard->state == EXITED) {
-            guard->state = LINGERING;
-            guard_watch(guard);
-        }
+        keep(guard, &(struct procid){order->number, order->started});
         break;
     case GUARD_UNUSED:
         guard->used = false;

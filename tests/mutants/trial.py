@@ -114,8 +114,8 @@ class Trial:
             around = self.noticed[mistake.file] + collections.Counter()
         nearby = [test for test, _ in here.most_common(NEARBY // 2)]
         nearby += [test for test, _ in around.most_common(NEARBY) if test not in nearby]
-        # A test that depends on timing may miss it once.
-        own = [mistake.killer] * 2 if ":" in mistake.killer else []
+        # A test that depends on timing may miss it now and then.
+        own = [mistake.killer] * 4 if ":" in mistake.killer else []
         return own + [test for test in nearby[:NEARBY] if test not in own]
 
     def notices(self, test, lane):

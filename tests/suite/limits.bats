@@ -136,6 +136,27 @@ again 1"
   assert contains log "what was started by sh ran longer than --max-runtime 3 s; it was ended by SIGTERM"
 }
 
+@test "max-runtime: a zkflock that asks for the lock when its time is up is not let in" {
+  background --max-runtime 3 --lease 60 --kill-after 30 "$LOCK" \
+    sh -c 'echo "$ZKFLOCK_HELD" >held; echo "$ZKFLOCK_TOKEN" >token; exec sleep 1000' 2>log
+  keeper=$!
+  eventually test -s held
+  guard=$(children "$keeper" lock-guard)
+  kill -STOP "$guard"
+  began=$(now)
+  ZKFLOCK_HELD=$(cat held) background "$LOCK" sh -c 'echo "$ZKFLOCK_TOKEN" >in' 2>other
+  other=$!
+  eventually asks_outer "$other"
+  eventually past $((began + 3000))
+  kill -CONT "$guard"
+  ends_with 124 "$keeper"
+  # Not by the grace: what was let in too late would not have got SIGTERM.
+  within 30000 "$began" "$(now)"
+  # It waited its turn, and has a lock of its own.
+  ends_with 0 "$other"
+  assert [ "$(cat in)" -gt "$(cat token)" ]
+}
+
 @test "max-runtime: with --tree what the command started counts" {
   run -124 zkflock --max-runtime 3 --tree "$LOCK" sh -c 'sleep 1000 & echo $! >child'
   assert_output --partial "what was started by sh ran longer than --max-runtime 3 s; "
