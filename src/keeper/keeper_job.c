@@ -87,10 +87,9 @@ void keeper_job_report(struct keeper *keeper, const struct guard_message *report
         emptied(job, JOB_EMPTY, report->when);
         break;
     case GUARD_KEPT:
-        keeper_user_guarded(keeper, report->number, true);
-        break;
     case GUARD_NOT_KEPT:
-        keeper_user_guarded(keeper, report->number, false);
+        keeper_hear_of_user(keeper, &(struct procid){report->number, report->started},
+                            report->type == GUARD_KEPT);
         break;
     case GUARD_CHILDLESS:
         emptied(job, JOB_CHILDLESS, report->when);

@@ -150,7 +150,7 @@ void keeper_offer(struct keeper *keeper);
 void keeper_serve_reentry(struct keeper *keeper);
 
 /* The guard has taken a user over, or cannot: answers it. */
-void keeper_user_guarded(struct keeper *keeper, pid_t user, bool guarded);
+void keeper_hear_of_user(struct keeper *keeper, const struct procid *user, bool kept);
 
 /* Refuses re-entry from now on: the locks are about to be given back. */
 void keeper_close_reentry(struct keeper *keeper);

@@ -21,7 +21,7 @@ void keeper_release(struct keeper *keeper)
     keeper->users.caller_left = true;
     if (keeper->users.reentry)
         reentry_allow_unlock(keeper->users.reentry, NULL);
-    tree_forget_outsider(keeper->hold->caller.pid);
+    tree_forget_caller();
     guard_order(&keeper->guard, GUARD_RELEASE, 0);
 }
 
@@ -81,22 +81,17 @@ void keeper_offer(struct keeper *keeper)
 }
 
 /*
- * Tells the guard of new users.  They are answered, and start, when the guard has taken them over:
- * the keeper may be killed, and the guard may be ending the tree, without them, at this moment.
- * A user need not descend from the guard: under --hold it descends from the caller, and a process
- * can get ZKFLOCK_HELD in other ways, as from the client of a build server.
+ * Tells the guard of those that want to use the lock.  They are answered, and start, when it has
+ * taken them over: the keeper may be killed, and the guard may be ending the tree, without them, at
+ * this moment.
  */
 static void report_new_users(struct keeper *keeper)
 {
     struct procid user;
 
     while (reentry_new_user(keeper->users.reentry, &user)) {
-        if (!tree_descends(user.pid, keeper->guard.pid) && !tree_add_outsider(&user, -1)) {
-            reentry_guarded(keeper->users.reentry, user.pid, false);
-            continue;
-        }
         guard_keep(&keeper->guard, &user);
-        keeper->users.guarded = true;
+        keeper->users.reported = true;
     }
 }
 
@@ -105,9 +100,18 @@ static void answer(struct keeper *keeper)
     reentry_answer(keeper->users.reentry, keeper_node(keeper), keeper_token(keeper));
 }
 
-void keeper_user_guarded(struct keeper *keeper, pid_t user, bool guarded)
+/*
+ * A user need not descend from the guard: under --hold it descends from the caller, and a process
+ * can get ZKFLOCK_HELD in other ways, as from the client of a build server.
+ */
+void keeper_hear_of_user(struct keeper *keeper, const struct procid *user, bool kept)
 {
+    bool guarded =
+        kept && (tree_descends(user->pid, keeper->guard.pid) || tree_add_outsider(user));
+
+    keeper->users.guarded |= guarded;
     reentry_guarded(keeper->users.reentry, user, guarded);
+    report_new_users(keeper);
     answer(keeper);
 }
 
@@ -128,7 +132,7 @@ void keeper_close_reentry(struct keeper *keeper)
 {
     if (keeper->users.reentry)
         reentry_close(keeper->users.reentry);
-    if (keeper->users.guarded)
+    if (keeper->users.reported)
         guard_order(&keeper->guard, GUARD_UNUSED, 0);
 }
 

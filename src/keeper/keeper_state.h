@@ -107,7 +107,8 @@ struct keeper_delays {
 struct keeper_users {
     struct reentry *reentry; /* offers the locks to zkflocks inside the command; NULL: cannot */
     struct reentry_lock *offered; /* the locks that it offers */
-    bool guarded;                 /* the guard was told of a zkflock inside the command */
+    bool reported;                /* the guard was told of a zkflock that wants to use them */
+    bool guarded;                 /* one was let in */
     bool caller_told;             /* --hold: the caller knows that it has the lock */
     bool caller_left;             /* --hold: the caller does without the lock from now on */
 };

@@ -113,7 +113,7 @@ int hold_start(struct hold *hold, pid_t pid)
                   (int)caller);
         return EXITCODE_NOPERM;
     }
-    tree_add_outsider(&hold->caller, hold->caller_fd);
+    tree_add_caller(&hold->caller, hold->caller_fd);
     return 0;
 }
 

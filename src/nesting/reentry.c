@@ -15,6 +15,9 @@
 /* How many may use the locks, be it nested or side by side. */
 #define USERS_MAX 1000
 
+/* How many the guard may have to answer for at a time: their messages must not fill its link. */
+#define REPORTED_MAX 32
+
 /* How many connections to accept in a turn: they may come faster than they can be served. */
 #define WELCOMES_A_TURN 16
 
@@ -54,6 +57,7 @@ struct reentry {
     bool crowded; /* descriptors ran out, and somebody may wait to be accepted */
     struct guest *guests;
     size_t users;
+    size_t reported; /* processes that the guard was told of, and has not answered for */
 };
 
 static int open_spare(void)
@@ -329,9 +333,12 @@ void reentry_unlocked(struct reentry *reentry, bool possible)
 
 bool reentry_new_user(struct reentry *reentry, struct procid *user)
 {
+    if (reentry->reported >= REPORTED_MAX)
+        return false;
     for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
         if (guest->state == ADMITTED) {
             guest->state = REPORTED;
+            reentry->reported++;
             *user = guest->peer;
             return true;
         }
@@ -339,10 +346,12 @@ bool reentry_new_user(struct reentry *reentry, struct procid *user)
     return false;
 }
 
-void reentry_guarded(struct reentry *reentry, pid_t user, bool guarded)
+void reentry_guarded(struct reentry *reentry, const struct procid *user, bool guarded)
 {
+    reentry->reported--;
     for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
-        if (guest->state != REPORTED || guest->peer.pid != user)
+        if (guest->state != REPORTED || guest->peer.pid != user->pid ||
+            guest->peer.started != user->started)
             continue;
         guest->state = guarded ? GUARDED : DENIED;
         if (!guarded) {

@@ -4,8 +4,8 @@
  *
  * The keeper of the outer zkflock listens on a socket in the abstract namespace.  The command finds
  * the socket's random name in ZKFLOCK_HELD, behind those of the locks around it.  The inner zkflock
- * connects and asks, and the lock is not released before it hangs up.  Each side talks only to its
- * own user (SO_PEERCRED).
+ * connects and asks, and when it was let in, the lock is not released before it hangs up.  Each
+ * side talks only to its own user (SO_PEERCRED).
  */
 #ifndef ZKFLOCK_REENTRY_H
 #define ZKFLOCK_REENTRY_H
@@ -60,11 +60,14 @@ int reentry_fd(const struct reentry *reentry);
  */
 void reentry_serve(struct reentry *reentry);
 
-/* Fills in a process that was let in since, which the guard has to know; false: there is none. */
+/*
+ * Fills in a process that may be let in, which the guard has to know before; false: there is none,
+ * or so many wait for the guard that others have to wait until reentry_guarded().
+ */
 bool reentry_new_user(struct reentry *reentry, struct procid *user);
 
-/* The process of reentry_new_user() is guarded now; or it cannot be, and is refused. */
-void reentry_guarded(struct reentry *reentry, pid_t user, bool guarded);
+/* A process of reentry_new_user() is guarded now; or it cannot be, and is refused. */
+void reentry_guarded(struct reentry *reentry, const struct procid *user, bool guarded);
 
 /*
  * Answers all requests that are decided; tells processes that are let in the node and the token.

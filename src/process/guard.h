@@ -54,7 +54,7 @@ enum guard_order {
     GUARD_SIGNAL_OUTSIDE, /* the same, when all of the caller's process group has got it already:
                              only for a command that has left that group */
     GUARD_ASK,     /* number: the signal to send, and no more, when somebody wants the lock */
-    GUARD_KEEP,    /* number, started: the process that uses the lock */
+    GUARD_KEEP,    /* number, started: the process that wants to use the lock */
     GUARD_UNUSED,  /* the lock, about to be released, is not used any more: what the command left
                       behind may live on */
     GUARD_RELEASE, /* the caller gives back a lock that --hold took; EXITED follows */
@@ -75,8 +75,8 @@ enum guard_report {
     GUARD_LIMIT_OVER,  /* the command's time is up, and the guard ends it; EMPTY follows */
     GUARD_REFUSED,     /* nothing was started: GO came when the lease had too little time left or,
                           number not 0, after late_at */
-    GUARD_KEPT,        /* number: the process, which the guard ends with the tree from now on */
-    GUARD_NOT_KEPT,    /* number: the process, for which there is no descriptor, or which ended */
+    GUARD_KEPT,        /* number, started: whom the guard ends with the tree from now on */
+    GUARD_NOT_KEPT,    /* number, started: who has ended, or cannot be watched */
     GUARD_CHILDLESS,   /* --tree: nothing that the command started is left */
     GUARD_SIGNALLED,   /* the first signal was sent to the tree; EMPTY follows */
     GUARD_EMPTY,       /* nothing is left of what was to end; number: not 0: it took KILL */
@@ -94,7 +94,7 @@ struct guard_message {
     int64_t late_at;             /* GO: the end of --deadline; see clock.h */
     int64_t max_runtime;         /* GO: how long the command may run, ns; CLOCK_NEVER */
     int64_t token;               /* GO */
-    uint64_t started;            /* KEEP */
+    uint64_t started;            /* KEEP, KEPT, NOT_KEPT */
     char held[AROUND_NAME_SIZE]; /* GO: the name to add to ZKFLOCK_HELD, or empty */
     char node[GUARD_NODE_SIZE];  /* GO; other messages end before it */
 };
@@ -109,7 +109,8 @@ int guard_start(struct guard *guard, const struct guard_mandate *mandate);
 
 /*
  * Give orders.  None fails when the guard is dead: SIGCHLD tells of that.  None blocks: the order
- * is dropped if the link is full, which it is only when the guard is stopped.  guard_go() takes
+ * is dropped if the link is full, which it is only when the guard is stopped, since no more than a
+ * few KEEP are under way at a time; so is a report, when the keeper is.  guard_go() takes
  * lease_end, lease, late_at, max_runtime and token of the terms.
  */
 void guard_go(const struct guard *guard, const struct guard_message *terms, const char *node,

@@ -218,7 +218,7 @@ void guard_release_caller(struct guard_state *guard)
     if (guard->caller_fd < 0)
         return; /* RELEASE came late: the caller has ended, which the keeper was told */
     guard->caller_fd = -1;
-    tree_forget_outsider(guard->mandate->caller);
+    tree_forget_caller();
     if (command_over(guard, 0))
         guard_tell(guard, GUARD_EXITED, 0);
 }

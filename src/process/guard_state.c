@@ -11,15 +11,24 @@
 /* How long to try to give a dead keeper's place back; after that, its session has to expire. */
 #define SETTLE_PATIENCE (20 * CLOCK_S)
 
+static void report(const struct guard_state *guard, struct guard_message *message)
+{
+    message->lease_end = guard->lease_end;
+    message->when = clock_now();
+    /* If the keeper is dead, the end of the link tells of it. */
+    send(guard->link, message, offsetof(struct guard_message, node), MSG_NOSIGNAL);
+}
+
 void guard_tell(const struct guard_state *guard, enum guard_report type, int number)
 {
-    const struct guard_message message = {.type = (int32_t)type,
-                                          .number = number,
-                                          .lease_end = guard->lease_end,
-                                          .when = clock_now()};
+    report(guard, &(struct guard_message){.type = (int32_t)type, .number = number});
+}
 
-    /* If the keeper is dead, the end of the link tells of it. */
-    send(guard->link, &message, offsetof(struct guard_message, node), MSG_NOSIGNAL);
+void guard_answer(const struct guard_state *guard, enum guard_report type,
+                  const struct procid *user)
+{
+    report(guard, &(struct guard_message){
+                      .type = (int32_t)type, .number = user->pid, .started = user->started});
 }
 
 void guard_set_timer(const struct guard_state *guard, int64_t when)

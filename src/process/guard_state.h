@@ -19,7 +19,7 @@
  *                          uses it, and the keeper is about to release it
  *   ENDING    -> KILLING   the grace is over; under --on-lost term only that of the limit
  *   ENDING, KILLING -> ENDED   waitpid() says ECHILD: nothing is left
- *   EXITED    -> LINGERING KEEP that came late: somebody was just let in
+ *   EXITED    -> LINGERING KEEP that came late: somebody is just being let in
  *   READY, EXITED, ENDED -> gone   DISMISS: what the command left behind lives on
  *             -> gone      the keeper died: the guard releases its place     [guard_settle]
  *   any other -> KILLING   the keeper died                                   [link_closed]
@@ -59,7 +59,7 @@ struct guard_state {
     struct lease lease;
     int64_t limit_at;        /* the end of the command's time */
     int exit_status;         /* the command's wait status */
-    bool used;               /* a zkflock inside uses the lock: KEEP, until UNUSED */
+    bool used;               /* a zkflock inside uses the lock, or asks: KEEP, until UNUSED */
     enum lease_on_lost how;  /* ENDING: after which --on-lost it ends */
     int64_t kill_at;         /* ENDING, unless how is LEASE_TERM: when KILL is due */
     unsigned int kill_round; /* how many rounds of KILL there were */
@@ -68,6 +68,10 @@ struct guard_state {
 /* ---- guard_state.c ---- */
 
 void guard_tell(const struct guard_state *guard, enum guard_report type, int number);
+
+/* KEPT or NOT_KEPT. */
+void guard_answer(const struct guard_state *guard, enum guard_report type,
+                  const struct procid *user);
 
 /* when: absolute, of CLOCK_BOOTTIME.  The timeout of poll(2) would not count a suspend. */
 void guard_set_timer(const struct guard_state *guard, int64_t when);

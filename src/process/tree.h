@@ -32,11 +32,16 @@ void tree_reserve(void);
 
 /*
  * Adds a process that is no descendant, an outsider, and its descendants.  Not all of those can be
- * found: a process whose parent has died is no longer a descendant of the outsider.  pidfd is a
- * pidfd of the outsider, which is never closed here; -1: one is opened.  Returns false if that is
- * not possible, or the outsider has ended, also if another process has got its number.
+ * found: a process whose parent has died is no longer a descendant of the outsider.  Returns false
+ * if no pidfd of it can be opened, or it has ended, also if another process has got its number.
  */
-bool tree_add_outsider(const struct procid *id, int pidfd);
+bool tree_add_outsider(const struct procid *id);
+
+/*
+ * Adds the caller of --hold.  pidfd is a pidfd of it, which is never closed here; -1: there are no
+ * pidfds.  Returns false for want of memory.
+ */
+bool tree_add_caller(const struct procid *id, int pidfd);
 
 /*
  * Leaves processes of the calling process's own session out of the outsiders' descendants, here and
@@ -45,8 +50,11 @@ bool tree_add_outsider(const struct procid *id, int pidfd);
  */
 void tree_spare_session(void);
 
-/* Removes an outsider from the tree.  Descendants of it that were found before stay. */
-void tree_forget_outsider(pid_t pid);
+/*
+ * Removes the caller.  Descendants of it that were found before stay; and so does the same process
+ * as another outsider, when it has executed a zkflock that uses the lock.
+ */
+void tree_forget_caller(void);
 
 /* Returns whether all outsiders and those of their descendants that can be found have ended. */
 bool tree_outsiders_gone(void);

@@ -1,5 +1,5 @@
 /*
- * The outsiders of a tree: see tree_add_outsider().
+ * The outsiders of a tree: see tree_add_outsider() and tree_add_caller().
  */
 #include <poll.h>
 #include <signal.h>
@@ -12,8 +12,8 @@
 /* A process that was added, or a descendant of one that was seen once. */
 struct outsider {
     struct procid id;
-    int pidfd;     /* -1: there are no pidfds, and id identifies it */
-    bool borrowed; /* the pidfd is not to be closed */
+    int pidfd;   /* -1: there are no pidfds, and id identifies it */
+    bool caller; /* of tree_add_caller(): the pidfd is not to be closed */
 };
 
 static struct outsider *outsiders;
@@ -32,7 +32,7 @@ static bool has_ended(const struct outsider *outsider)
 
 static void release(const struct outsider *outsider)
 {
-    if (!outsider->borrowed && outsider->pidfd >= 0)
+    if (!outsider->caller && outsider->pidfd >= 0)
         close(outsider->pidfd);
 }
 
@@ -60,13 +60,19 @@ static bool remember(const struct outsider *outsider)
     return true;
 }
 
-bool tree_add_outsider(const struct procid *id, int pidfd)
+bool tree_add_caller(const struct procid *id, int pidfd)
 {
-    struct outsider outsider = {.id = *id, .pidfd = pidfd, .borrowed = pidfd >= 0};
+    const struct outsider caller = {.id = *id, .pidfd = pidfd, .caller = true};
+
+    return remember(&caller);
+}
+
+bool tree_add_outsider(const struct procid *id)
+{
+    struct outsider outsider = {.id = *id};
 
     tree_forget_ended(); /* while the lock is held many may come and go */
-    if (pidfd < 0)
-        outsider.pidfd = (int)syscall(SYS_pidfd_open, id->pid, 0);
+    outsider.pidfd = (int)syscall(SYS_pidfd_open, id->pid, 0);
     /* The pidfd means one process from now on: make sure that it is the right one. */
     if (procid_is_current(id) && remember(&outsider))
         return true;
@@ -74,10 +80,10 @@ bool tree_add_outsider(const struct procid *id, int pidfd)
     return false;
 }
 
-void tree_forget_outsider(pid_t pid)
+void tree_forget_caller(void)
 {
     for (size_t i = outsiders_len; i > 0; i--)
-        if (outsiders[i - 1].id.pid == pid)
+        if (outsiders[i - 1].caller)
             drop(i - 1);
 }
 

@@ -237,6 +237,19 @@ EOF
   ends_with 0 "$script"
 }
 
+@test "--hold: a script that has released the lock, but become a zkflock that uses it, is ended with the lock" {
+  export LOCK
+  script bash <<'EOF'
+eval "$(zkflock --hold --lease 4 --for $$ --export "$LOCK")"
+exec zkflock "$LOCK" sh -c 'zkflock --unlock "$LOCK" 2>unlocked; echo $$ >inner; exec sleep 1000'
+EOF
+  eventually test -s inner
+  assert contains unlocked "is used by a zkflock inside this script"
+  lose
+  eventually gone "$(cat inner)"
+  ends_with 143 "$script"
+}
+
 @test "--hold --for a process that adopts the keeper: when the lock is lost, that process is ended and the keeper is not" {
   cat >adopter <<'EOF'
 import ctypes, os, signal, subprocess, sys, time

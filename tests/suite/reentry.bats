@@ -257,6 +257,87 @@ EOF
   ends_with 0 "$holder"
 }
 
+# asks_while_guard_stops: starts a zkflock that waits for the answer of a stopped guard.
+asks_while_guard_stops() {
+  guard=$(children "$holder" lock-guard)
+  kill -STOP "$guard"
+  ZKFLOCK_HELD=$(cat held) background "$LOCK" touch in 2>other
+  other=$!
+  eventually asks_outer "$other"
+}
+
+readonly UNTIL_END='echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.05; done; exit 5'
+
+@test "re-entry: a zkflock that ended before it was let in does not count" {
+  background --tree "$LOCK" sh -c "$UNTIL_END" 2>log
+  holder=$!
+  eventually test -s held
+  asks_while_guard_stops
+  kill -KILL "$other"
+  touch end
+  kill -CONT "$guard"
+  ends_with 5 "$holder"
+  assert_not_exist in
+}
+
+@test "re-entry: a zkflock that ended before it was let in: --on-lost term has nothing to wait for" {
+  background --on-lost term --lease 6 "$LOCK" sh -c "$UNTIL_END" 2>log
+  holder=$!
+  eventually test -s held
+  asks_while_guard_stops
+  kill -KILL "$other"
+  kill -CONT "$guard"
+  eventually in_state "$guard" S
+  kill -STOP "$guard"
+  command=$(children "$guard" sh)
+  lose # the keeper's order to end the command comes when that has ended
+  touch end
+  eventually gone "$command"
+  kill -CONT "$guard"
+  eventually gone "$holder"
+}
+
+@test "re-entry: a zkflock for which the guard has no descriptor is not let in" {
+  background "$LOCK" sh -c "$UNTIL_END" 2>log
+  holder=$!
+  eventually test -s held
+  prlimit --pid "$(children "$holder" lock-guard)" --nofile=3:3
+  ZKFLOCK_HELD=$(cat held) run -71 zkflock "$LOCK" touch in
+  assert_output --partial "re-entry"
+  assert_not_exist in
+  touch end
+  ends_with 5 "$holder"
+}
+
+@test "re-entry: more zkflocks than the guard's link has room for are all answered when the guard goes on" {
+  cat >ask <<'EOF'
+import os, socket, sys
+crowd = []
+for _ in range(400):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect("\0zkflock-" + sys.argv[1])
+    s.settimeout(60)
+    s.send(f"enter 0 0\n{sys.argv[2]}\n{os.environ['ZKFLOCK_SERVERS']}".encode())
+    crowd.append(s)
+print("asked", flush=True)
+for s in crowd:
+    print((s.recv(1000).split() or [b"closed"])[0].decode(), flush=True)
+EOF
+  background "$LOCK" sh -c "$UNTIL_END" 2>log
+  holder=$!
+  eventually test -s held
+  guard=$(children "$holder" lock-guard)
+  kill -STOP "$guard"
+  setsid timeout 100 /usr/bin/python3 ask "$(cat held)" "$LOCK" >answers 3>&- 4>&- &
+  asker=$!
+  eventually test -s answers
+  kill -CONT "$guard"
+  ends_with 0 "$asker"
+  assert_equal "$(sort answers | uniq -c | tr -s ' \n' ' ')" " 1 asked 400 entered "
+  touch end
+  ends_with 5 "$holder"
+}
+
 @test "re-entry: a zkflock beyond the greatest number is refused with a message" {
   cat >crowd <<'EOF'
 import os, socket, sys
