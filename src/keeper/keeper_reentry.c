@@ -106,8 +106,7 @@ static void answer(struct keeper *keeper)
  */
 void keeper_hear_of_user(struct keeper *keeper, const struct procid *user, bool kept)
 {
-    bool guarded =
-        kept && (tree_descends(user->pid, keeper->guard.pid) || tree_add_outsider(user));
+    bool guarded = kept && (tree_descends(user->pid, keeper->guard.pid) || tree_add_outsider(user));
 
     keeper->users.guarded |= guarded;
     reentry_guarded(keeper->users.reentry, user, guarded);

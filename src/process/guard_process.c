@@ -88,7 +88,8 @@ static void keep(struct guard_state *guard, const struct procid *user)
     if (guard->state == ENDING || guard->state == KILLING || guard->state == ENDED)
         return;
     kept = tree_descends(user->pid, getpid()) || tree_add_outsider(user);
-    /* Also if not: the keeper counts it until it has the answer, and the lock may be lost before. */
+    /* Also if not: the keeper counts it until it has the answer, and the lock may be lost before.
+     */
     guard->used = true;
     if (guard->state == EXITED) {
         guard->state = LINGERING;
