@@ -83,19 +83,18 @@ static void signal_command(struct guard_state *guard, int number)
 /* One that comes when the tree is being ended would miss the signal: it does not get an answer. */
 static void keep(struct guard_state *guard, const struct procid *user)
 {
-    bool kept;
-
     if (guard->state == ENDING || guard->state == KILLING || guard->state == ENDED)
         return;
-    kept = tree_descends(user->pid, getpid()) || tree_add_outsider(user);
-    /* Also if not: the keeper counts it until it has the answer, and the lock may be lost before.
-     */
+    if (!tree_descends(user->pid, getpid()) && !tree_add_outsider(user)) {
+        guard_answer(guard, GUARD_NOT_KEPT, user);
+        return;
+    }
     guard->used = true;
     if (guard->state == EXITED) {
         guard->state = LINGERING;
         guard_watch(guard);
     }
-    guard_answer(guard, kept ? GUARD_KEPT : GUARD_NOT_KEPT, user);
+    guard_answer(guard, GUARD_KEPT, user);
 }
 
 static void obey(struct guard_state *guard, const struct guard_message *order)

@@ -59,7 +59,7 @@ struct guard_state {
     struct lease lease;
     int64_t limit_at;        /* the end of the command's time */
     int exit_status;         /* the command's wait status */
-    bool used;               /* a zkflock inside uses the lock, or asks: KEEP, until UNUSED */
+    bool used;               /* a zkflock inside uses the lock: KEPT, until UNUSED */
     enum lease_on_lost how;  /* ENDING: after which --on-lost it ends */
     int64_t kill_at;         /* ENDING, unless how is LEASE_TERM: when KILL is due */
     unsigned int kill_round; /* how many rounds of KILL there were */
