@@ -1,0 +1,48 @@
+"""The processes of the bench.  Each has a session of its own, without a terminal, and ends with it."""
+import os
+import signal
+import subprocess
+
+NOWHERE = subprocess.DEVNULL
+_started: list[subprocess.Popen] = []
+
+
+def start(argv: list[str], **options) -> subprocess.Popen:
+    process = subprocess.Popen(
+        argv, start_new_session=True,
+        **{"stdin": NOWHERE, "stdout": NOWHERE, "stderr": NOWHERE, **options})
+    _started.append(process)
+    return process
+
+
+def finish(process: subprocess.Popen, given: bytes | None = None) -> bytes:
+    """Waits for it; returns what it printed.  Its failure ends the bench."""
+    printed, _ = process.communicate(given)
+    if process.returncode:
+        raise SystemExit(f"bench: {process.args[0]} failed with status {process.returncode}")
+    return printed
+
+
+def run(argv: list[str], **options) -> bytes:
+    return finish(start(argv, stdout=subprocess.PIPE, **options))
+
+
+def loops(count: int, runs: int, argv: list[str], **options) -> None:
+    """Runs argv so many times in count loops at once; {} in it is the number of the run."""
+    numbers = "".join(f"{number}\n" for number in range(runs)).encode()
+    finish(start(["xargs", "-P", str(count), "-I{}", *argv], stdin=subprocess.PIPE, **options),
+           numbers)
+
+
+def end(processes: list[subprocess.Popen], number: int = signal.SIGTERM) -> None:
+    for process in processes:
+        if process.poll() is None:
+            os.killpg(process.pid, number)
+    for process in processes:
+        process.wait()
+
+
+def end_all() -> None:
+    # The last first: the servers are the first.
+    for process in reversed(_started):
+        end([process], signal.SIGKILL)
