@@ -2,7 +2,9 @@
 import os
 import signal
 import subprocess
+import sys
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NOWHERE = subprocess.DEVNULL
 _started: list[subprocess.Popen] = []
 
@@ -42,7 +44,15 @@ def end(processes: list[subprocess.Popen], number: int = signal.SIGTERM) -> None
         process.wait()
 
 
+def exit_on_signals() -> None:
+    """Lets the end of the bench clean up."""
+    for number in SIGNALS:
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+
 def end_all() -> None:
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     # The last first: the servers are the first.
     for process in reversed(_started):
         end([process], signal.SIGKILL)
