@@ -19,11 +19,12 @@ static const char OWN[] = "zkflock/1 waiting exclusive\nroot@host pid 12345: tru
 static const char RECORD[] = "zkflock/1 base=0 lease=15000ms\n";
 static const char NAME[] = "_c_00000000000000000000000000000000-lock-";
 
-struct created {
+/* The znode in the queue, as the completion thread has it. */
+static struct {
     sem_t done;
     int rc;
     char path[DATA_MAX];
-};
+} created;
 
 static void ignore(zhandle_t *handle, int type, int state, const char *path, void *context)
 {
@@ -36,17 +37,15 @@ static void ignore(zhandle_t *handle, int type, int state, const char *path, voi
 
 static void was_created(int rc, const char *path, const void *context)
 {
-    /* The library hands the context back as const. */
-    struct created *created = (struct created *)(uintptr_t)context;
-
-    created->rc = rc;
+    (void)context;
+    created.rc = rc;
     if (rc == ZOK)
-        snprintf(created->path, sizeof(created->path), "%s", path);
-    sem_post(&created->done);
+        snprintf(created.path, sizeof(created.path), "%s", path);
+    sem_post(&created.done);
 }
 
 /* Joins the queue and reads the lock, in one flight.  Returns the library's code. */
-static int join(zhandle_t *handle, const char *lock, struct created *created, struct Stat *stat)
+static int join(zhandle_t *handle, const char *lock, struct Stat *stat)
 {
     char name[DATA_MAX];
     char data[DATA_MAX];
@@ -55,18 +54,17 @@ static int join(zhandle_t *handle, const char *lock, struct created *created, st
 
     snprintf(name, sizeof(name), "%s/%s", lock, NAME);
     rc = zoo_acreate(handle, name, OWN, sizeof(OWN) - 1, &ZOO_OPEN_ACL_UNSAFE,
-                     ZOO_EPHEMERAL_SEQUENTIAL, was_created, created);
+                     ZOO_EPHEMERAL_SEQUENTIAL, was_created, NULL);
     if (rc != ZOK)
         return rc;
     rc = zoo_get(handle, lock, 0, data, &len, stat);
-    while (sem_wait(&created->done))
+    while (sem_wait(&created.done))
         ;
-    return rc == ZOK ? created->rc : rc;
+    return rc == ZOK ? created.rc : rc;
 }
 
 int main(int argc, char **argv)
 {
-    struct created created = {0};
     struct Stat stat;
     zoo_op_t leave[2];
     zoo_op_result_t results[2];
@@ -81,11 +79,11 @@ int main(int argc, char **argv)
 
     if (!handle)
         return 69;
-    rc = join(handle, argv[2], &created, &stat);
+    rc = join(handle, argv[2], &stat);
     if (rc == ZNONODE) {
         zoo_create(handle, argv[2], RECORD, sizeof(RECORD) - 1, &ZOO_OPEN_ACL_UNSAFE,
                    ZOO_PERSISTENT, NULL, 0);
-        rc = join(handle, argv[2], &created, &stat);
+        rc = join(handle, argv[2], &stat);
     }
     if (rc != ZOK)
         return 70;

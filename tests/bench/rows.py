@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import handover
 import runs
-from handover import CURATOR, ETCDCTL, FLOCK, FLOOR, KAZOO, WAITERS, ZKFLOCK
+from handover import CURATOR, ETCDCTL, FLOCK, FLOOR, KAZOO, ZKFLOCK
 from servers import Site
 
 SYNC_MS = 5

@@ -1,4 +1,5 @@
 """Whole runs of zkflock and others: their time, CPU and memory, and what they read."""
+import contextlib
 import ctypes
 import os
 import resource
@@ -122,21 +123,24 @@ class Relay:
         host, _, port = server.rpartition(":")
         self._server = (host, int(port))
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = "127.0.0.1:%d" % self._listener.getsockname()[1]
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self.read = 0
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self) -> None:
         client, _ = self._listener.accept()
         server = socket.create_connection(self._server)
-        threading.Thread(target=self._pass, args=(client, server), daemon=True).start()
-        self._pass(server, client, count=True)
+        threading.Thread(target=self._send, args=(client, server), daemon=True).start()
+        with contextlib.suppress(ConnectionError), client:
+            while data := server.recv(1 << 16):
+                self.read += len(data)
+                client.sendall(data)
 
-    def _pass(self, source: socket.socket, sink: socket.socket, count: bool = False) -> None:
-        while data := source.recv(1 << 16):
-            sink.sendall(data)
-            self.read += len(data) if count else 0
-        sink.close()
+    @staticmethod
+    def _send(client: socket.socket, server: socket.socket) -> None:
+        with contextlib.suppress(ConnectionError), server:
+            while data := client.recv(1 << 16):
+                server.sendall(data)
 
 
 def arrival(site: Site, queue: int) -> int:
@@ -146,10 +150,13 @@ def arrival(site: Site, queue: int) -> int:
                              str(queue)], stdin=subprocess.PIPE)
     handover.await_znodes(site, lock, queue)
     relay = Relay(site.zookeeper)
-    waiter = processes.start([site.zkflock, "-v", "-z", relay.address, f"/{lock}", "true"],
-                             env=site.environ, stderr=subprocess.PIPE)
-    while b"waiting for" not in waiter.stderr.readline():
-        pass
-    read = relay.read
+    # Not with -v, which reads the list once more to name the holder.
+    waiter = processes.start([site.zkflock, "-z", relay.address, f"/{lock}", "true"],
+                             env=site.environ)
+    handover.await_znodes(site, lock, queue + 1)
+    read = 0
+    while read != relay.read or not read:
+        read = relay.read
+        time.sleep(2)
     processes.end([waiter, crowd])
     return read
