@@ -48,7 +48,8 @@ class Peer:
 
 
 ZKFLOCK = Peer("zkflock", lambda site, lock, _: [site.zkflock, f"/{lock}"])
-ETCDCTL = Peer("etcdctl lock", lambda _, lock, __: ["etcdctl", "lock", lock], await_keys,
+# Without -- etcdctl takes the command's options for its own.
+ETCDCTL = Peer("etcdctl lock", lambda _, lock, __: ["etcdctl", "lock", "--", lock], await_keys,
                waiter_mib=12)
 KAZOO = Peer("kazoo + subprocess", lambda site, lock, count: [
     os.path.join(HERE, "kazoo_waiters.py"), site.zookeeper, f"/{lock}", str(count)], many=True)

@@ -3,9 +3,16 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NOWHERE = subprocess.DEVNULL
+
+
+class Failure(Exception):
+    """A run that had to succeed did not."""
+
+
 _started: list[subprocess.Popen] = []
 
 
@@ -18,10 +25,10 @@ def start(argv: list[str], **options) -> subprocess.Popen:
 
 
 def finish(process: subprocess.Popen, given: bytes | None = None) -> bytes:
-    """Waits for it; returns what it printed.  Its failure ends the bench."""
+    """Waits for it; returns what it printed."""
     printed, _ = process.communicate(given)
     if process.returncode:
-        raise SystemExit(f"bench: {process.args[0]} failed with status {process.returncode}")
+        raise Failure(f"{process.args[0]} failed with status {process.returncode}")
     return printed
 
 
@@ -32,8 +39,13 @@ def run(argv: list[str], **options) -> bytes:
 def loops(count: int, runs: int, argv: list[str], **options) -> None:
     """Runs argv so many times in count loops at once; {} in it is the number of the run."""
     numbers = "".join(f"{number}\n" for number in range(runs)).encode()
-    finish(start(["xargs", "-P", str(count), "-I{}", *argv], stdin=subprocess.PIPE, **options),
-           numbers)
+    with tempfile.TemporaryFile() as errors:
+        try:
+            finish(start(["xargs", "-P", str(count), "-I{}", *argv], stdin=subprocess.PIPE,
+                         stderr=errors, **options), numbers)
+        except Failure as failure:
+            errors.seek(0)
+            raise Failure(f"{argv[0]}: {errors.readline().decode().rstrip()}") from failure
 
 
 def end(processes: list[subprocess.Popen], number: int = signal.SIGTERM) -> None:

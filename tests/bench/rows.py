@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import handover
 import runs
 from handover import CURATOR, ETCDCTL, FLOCK, FLOOR, KAZOO, ZKFLOCK
+from processes import Failure
 from servers import Site
 
 SYNC_MS = 5
@@ -74,10 +75,9 @@ def waiters(site: Site) -> Iterator[Figure]:
 def increments(site: Site) -> Iterator[Figure]:
     loops, count = 20, 1000
     name = site.fresh()
-    (own, lost), (peer, lost_too) = (
-        runs.increments(site, argv, loops, count)
-        for argv in ([site.zkflock, f"/{name}"], ["etcdctl", "lock", name]))
-    yield Figure(f"{loops} loops, {count} increments, whole time / etcdctl lock", own / peer,
+    (own, lost), (other, lost_too) = (
+        runs.increments(site, peer.argv(site, name, 1), loops, count) for peer in (ZKFLOCK, ETCDCTL))
+    yield Figure(f"{loops} loops, {count} increments, whole time / etcdctl lock", own / other,
                  goal="<= 0.6")
     yield Figure("increments lost, zkflock", lost)
     yield Figure("increments lost, etcdctl lock", lost_too)
@@ -85,12 +85,12 @@ def increments(site: Site) -> Iterator[Figure]:
 
 def free_commands(site: Site) -> tuple[list[str], list[str]]:
     name = site.fresh()
-    return [site.zkflock, f"/{name}", "true"], ["etcdctl", "lock", name, "true"]
+    own, other = (peer.argv(site, name, 1) + ["true"] for peer in (ZKFLOCK, ETCDCTL))
+    return own, other
 
 
 def free(site: Site) -> Iterator[Figure]:
-    own, peer = free_commands(site)
-    times = runs.pairs(site, own, peer, ROUNDS)
+    times = runs.pairs(site, *free_commands(site), ROUNDS)
     yield Figure("free lock, whole process / etcdctl lock", runs.ratio(times), goal="<= 0.27")
     for title, values in zip(("zkflock", "etcdctl lock"), zip(*times)):
         yield Figure(f"free lock, {title}", statistics.median(values) * 1000, "ms",
@@ -123,8 +123,8 @@ def bare(site: Site) -> Iterator[Figure]:
 
 
 def cpu(site: Site) -> Iterator[Figure]:
-    own, peer = (runs.cpu(site, argv, ROUNDS) for argv in free_commands(site))
-    yield Figure("free lock, CPU / etcdctl lock", own / peer, goal="<= 0.13")
+    own, other = (runs.cpu(site, argv, ROUNDS) for argv in free_commands(site))
+    yield Figure("free lock, CPU / etcdctl lock", own / other, goal="<= 0.13")
 
 
 def rate(site: Site) -> Iterator[Figure]:
@@ -182,12 +182,16 @@ ROWS = [
 ]
 
 
-def measure(build: str, work: str, names: list[str]) -> Iterator[tuple[str, Figure]]:
+def measure(build: str, work: str, names: list[str]) -> Iterator[tuple[str, Figure | Failure]]:
+    """Goes on after a row that cannot be measured."""
     chosen = [row for row in ROWS if row.name in names]
     for place, rows in itertools.groupby(chosen, lambda row: row.place):
         servers, sync_ms = PLACES[place]
         with Site(build, os.path.join(work, place), servers, sync_ms) as site:
             site.warm_up()
             for row in rows:
-                for figure in row.figures(site):
-                    yield row.name, figure
+                try:
+                    for figure in row.figures(site):
+                        yield row.name, figure
+                except Failure as failure:
+                    yield row.name, failure

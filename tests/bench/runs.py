@@ -25,7 +25,7 @@ def timed(argv: list[str], environ: dict[str, str]) -> float:
     pid = os.posix_spawnp(argv[0], argv, environ, file_actions=nowhere, setsid=True)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if status != 0:
-        raise SystemExit(f"bench: {argv[0]} failed with status {status}")
+        raise processes.Failure(f"{argv[0]} failed with status {status}")
     return time.perf_counter() - start
 
 

@@ -79,7 +79,7 @@ class Site:
         while subprocess.run(["etcdctl", "endpoint", "health"], env=self.environ,
                              capture_output=True).returncode:
             if time.monotonic() > deadline:
-                raise SystemExit("bench: etcd does not start")
+                raise processes.Failure("etcd does not start")
             time.sleep(0.05)
 
     def warm_up(self) -> None:
