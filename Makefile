@@ -156,8 +156,8 @@ model:
 benched: all $(BUILD)/zk $(addprefix $(BUILD)/bench/,bare floor stamp slowsync CuratorWaiters.class)
 
 bench:
-	@$(need) build zookeeper bench
-	@$(MAKE) --no-print-directory $(if $(JSON),-s) benched
+	@$(need) build zookeeper bench $(if $(JSON),>&2)
+	@$(MAKE) --no-print-directory benched $(if $(JSON),>&2)
 	@./tests/bench/run $(if $(JSON),--json) $(BUILD) $(ROWS)
 
 bench-plot:

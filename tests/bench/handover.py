@@ -11,7 +11,6 @@ from servers import HERE, Site
 
 WAITERS = 40
 COMMAND_MS = 50
-FLOOR_TURNS = 60
 BATCH = 50  # so many processes are started at once
 
 
@@ -107,7 +106,7 @@ def play(site: Site, peer: Peer, waiters: int, turns: int = 0) -> list[float]:
 
 def play_floor(site: Site) -> list[float]:
     file = site.file("stamps")
-    printed = processes.run([site.tool("floor"), site.zookeeper, f"/{site.fresh()}", str(FLOOR_TURNS),
+    printed = processes.run([site.tool("floor"), site.zookeeper, f"/{site.fresh()}", str(WAITERS),
                              str(COMMAND_MS), site.tool("stamp"), file, "0"])
     return [(start - int(deleted)) / 1e6
             for deleted, (start, _) in zip(printed.split(), stamps(file))]
@@ -115,10 +114,12 @@ def play_floor(site: Site) -> list[float]:
 
 def measure(site: Site, peers: list[Peer], rounds: int) -> dict[str, list[float]]:
     """Hand-overs by the peer's title and of the floor, all in turn; measured once for each site."""
-    missing = [peer for peer in peers if peer.title not in site.hand_overs]
+    times = site.hand_overs
+    missing = [peer for peer in peers if peer.title not in times]
+    floor = FLOOR not in times
     for _ in range(rounds):
         for peer in missing:
-            site.hand_overs.setdefault(peer.title, []).extend(play(site, peer, WAITERS))
-    if FLOOR not in site.hand_overs:
-        site.hand_overs[FLOOR] = play_floor(site)
-    return site.hand_overs
+            times.setdefault(peer.title, []).extend(play(site, peer, WAITERS))
+        if floor:
+            times.setdefault(FLOOR, []).extend(play_floor(site))
+    return times

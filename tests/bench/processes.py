@@ -4,8 +4,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+END_SECONDS = 15
 NOWHERE = subprocess.DEVNULL
 
 
@@ -63,8 +65,13 @@ def exit_on_signals() -> None:
 
 
 def end_all() -> None:
+    """Ends what has been started, all at once; by force what does not end in time."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-    # The last first: the servers are the first.
-    for process in reversed(_started):
-        end([process], signal.SIGKILL)
+    deadline = time.monotonic() + END_SECONDS
+    left = [process for process in _started if process.poll() is None]
+    for process in left:
+        os.killpg(process.pid, signal.SIGTERM)
+    while time.monotonic() < deadline and any(process.poll() is None for process in left):
+        time.sleep(0.05)
+    end(left, signal.SIGKILL)

@@ -1,6 +1,7 @@
 """The servers of a measurement: ZooKeeper and etcd, as many of each, with the same disk."""
 import itertools
 import os
+import signal
 import socket
 import subprocess
 import time
@@ -56,12 +57,17 @@ class Site:
                 self.environ["ZKFLOCK_SERVERS"] = f.read().strip()
             self._start_etcd()
         except BaseException:
-            self.__exit__()
+            self._stop()
             raise
         return self
 
-    def __exit__(self, *_) -> None:
-        processes.end(self._etcd)
+    def __exit__(self, kind, *_) -> None:
+        if kind:  # while there are servers, waiters give their places back
+            processes.end_all()
+        self._stop()
+
+    def _stop(self) -> None:
+        processes.end(self._etcd, signal.SIGKILL)
         subprocess.run([ENSEMBLE, "stop", f"{self.directory}/zk"], check=False)
 
     def _start_etcd(self) -> None:
