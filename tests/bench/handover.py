@@ -12,27 +12,36 @@ from servers import HERE, Site
 WAITERS = 40
 COMMAND_MS = 50
 BATCH = 50  # so many processes are started at once
+QUEUE_SECONDS = 300  # for all of them to line up
 
 
 def await_znodes(site: Site, lock: str, count: int) -> None:
-    site.zk("await-count", f"/{lock}", str(count), "300")
+    site.zk("await-count", f"/{lock}", str(count), str(QUEUE_SECONDS))
+
+
+def poll(queued: Callable[[], int], count: int) -> None:
+    deadline = time.monotonic() + QUEUE_SECONDS
+    while (found := queued()) < count:
+        if time.monotonic() > deadline:
+            raise processes.Failure(f"{found} contenders in the queue, not {count}")
+        time.sleep(0.02)
 
 
 def await_keys(site: Site, lock: str, count: int) -> None:
     keys = ["etcdctl", "get", lock + "/", "--prefix", "--keys-only"]
-    while len(processes.run(keys, env=site.environ).split()) < count:
-        time.sleep(0.02)
+    poll(lambda: len(processes.run(keys, env=site.environ).split()), count)
 
 
 def await_flocks(site: Site, lock: str, count: int) -> None:
-    inode = ""
-    found = 0
-    while found < count:
-        time.sleep(0.02)
-        if os.path.exists(f"{site.directory}/{lock}"):
+    def queued() -> int:
+        try:
             inode = f":{os.stat(f'{site.directory}/{lock}').st_ino} "
+        except FileNotFoundError:
+            return 0
         with open("/proc/locks") as f:
-            found = sum(inode in line for line in f) if inode else 0
+            return sum(inode in line for line in f)
+
+    poll(queued, count)
 
 
 @dataclass(frozen=True)

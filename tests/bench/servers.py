@@ -79,7 +79,8 @@ class Site:
                  "--listen-client-urls", client, "--advertise-client-urls", client,
                  "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
                  "--initial-cluster", cluster]))
-        self.environ.update(ETCDCTL_API="3",
+        # On a busy machine etcdctl would give up early.
+        self.environ.update(ETCDCTL_API="3", ETCDCTL_DIAL_TIMEOUT="60s", ETCDCTL_COMMAND_TIMEOUT="60s",
                             ETCDCTL_ENDPOINTS=",".join(client for client, _ in urls))
         deadline = time.monotonic() + 60
         while subprocess.run(["etcdctl", "endpoint", "health"], env=self.environ,
