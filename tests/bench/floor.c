@@ -60,12 +60,16 @@ static void turn(zhandle_t *holder, zhandle_t *queue, const char *path, long ms,
                  struct waiter *waiter)
 {
     struct timespec now;
+    int rc = zoo_create(holder, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL, NULL, 0);
 
-    if (zoo_create(holder, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL, NULL, 0) != ZOK)
-        errx(70, "create %s", path);
+    if (rc != ZOK)
+        errx(70, "create %s: %s", path, zerror(rc));
     /* In an ensemble the other server may be behind. */
-    while (zoo_wexists(queue, path, changed, waiter, NULL) == ZNONODE)
-        ;
+    do
+        rc = zoo_wexists(queue, path, changed, waiter, NULL);
+    while (rc == ZNONODE);
+    if (rc != ZOK)
+        errx(70, "watch %s: %s", path, zerror(rc));
     nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
     clock_gettime(CLOCK_MONOTONIC, &now);
     zoo_adelete(holder, path, -1, deleted, path);
