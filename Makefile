@@ -8,7 +8,10 @@
 #   make checked    builds what tests/check needs to run single suites
 #   make unit       unit tests alone
 #   make model      verifies a model of the lock protocol, in every state
-#   make bench      speed and memory, as ratios
+#   make bench      speed and memory beside other clients, as ratios; for 8 minutes
+#                   (ROWS="handover free": only these rows, ROWS=list names them; JSON=1: as JSON)
+#   make bench-plot draws the time of a hand-over against the number of waiters, beside other clients
+#                   (PLOT=build/handover.svg)
 #   make chaos      faults drawn at random against a crowd of contenders; as root
 #                   (SEED=1 MINUTES=3; one by one: tests/chaos/run fault 4)
 #   make combine    options and keys in triples drawn by lot (SEED=1 TRIPLES=3000)
@@ -30,6 +33,7 @@ VERSION = 0.1.0
 SEED ?= 1
 MINUTES ?= 3
 TRIPLES ?= 3000
+PLOT ?= $(BUILD)/handover.svg
 
 PREFIX ?= /usr/local
 bindir ?= $(PREFIX)/bin
@@ -72,7 +76,7 @@ need = ./tests/need
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = $(if $(filter-out 0,$(V))$(silent),,@printf '%-5s %s\n' $(1) $(2) && )
 
-.PHONY: all help demo check checked unit model bench interop chaos combine mutants lint format install uninstall clean
+.PHONY: all help demo check checked benched unit model bench bench-plot interop chaos combine mutants lint format install uninstall clean
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
@@ -95,8 +99,9 @@ $(BUILD)/unit: $(unit_objects) $(pure_objects)
 $(BUILD)/test-%.o: tests/unit/%.c $(BUILD)/flags
 	$(call say,CC,$<)$(CC) $(all_cppflags) $(all_cflags) -MMD -MP -c -o $@ $<
 
-$(BUILD)/bare: tests/bench/bare.c $(BUILD)/flags
-	$(call say,CC,$<)$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $< -lzookeeper_mt -lpthread
+$(BUILD)/bench/%: tests/bench/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(all_cppflags) -std=gnu11 $(WARNINGS) $(CFLAGS) -Wl,--as-needed -o $@ $< -lzookeeper_mt -lpthread
 
 # The tests' own client, without sanitizers.
 $(BUILD)/zk: tests/tools/zk.c $(BUILD)/flags
@@ -116,7 +121,7 @@ $(BUILD)/chaos/clockshift.so: tests/chaos/clockshift.c $(BUILD)/flags
 	$(call say,CC,$<)$(CC) $(all_cppflags) -std=gnu11 $(WARNINGS) $(CFLAGS) -shared -fPIC -o $@ $<
 
 # The runtime that ZooKeeper needs brings the compiler along.
-$(BUILD)/interop/%.class: tests/interop/%.java tests/interop/classpath
+$(BUILD)/%.class: tests/%.java tests/interop/classpath
 	@mkdir -p $(@D)
 	$(call say,JAVAC,$<)java -m jdk.compiler/com.sun.tools.javac.Main -Xlint:all,-path -Werror \
 		-cp $$(cat tests/interop/classpath) -d $(@D) $<
@@ -148,10 +153,17 @@ model:
 	@$(need) model
 	@./tests/model/check
 
+benched: all $(BUILD)/zk $(addprefix $(BUILD)/bench/,bare floor stamp slowsync CuratorWaiters.class)
+
 bench:
-	@$(need) build zookeeper bench
-	@$(MAKE) --no-print-directory all $(BUILD)/bare
-	@./tests/bench/run $(BUILD)
+	@$(need) build zookeeper bench $(if $(JSON),>&2)
+	@$(MAKE) --no-print-directory benched $(if $(JSON),>&2)
+	@./tests/bench/run $(if $(JSON),--json) $(BUILD) $(ROWS)
+
+bench-plot:
+	@$(need) build zookeeper bench plot
+	@$(MAKE) --no-print-directory benched
+	@./tests/bench/plot $(BUILD) $(PLOT)
 
 chaos:
 	@$(need) build zookeeper chaos
