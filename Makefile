@@ -17,8 +17,8 @@
 #   make combine    options and keys in triples drawn by lot (SEED=1 TRIPLES=3000)
 #   make interop    tables: increments beside other clients, watch events
 #   make mutants    small mistakes in the code that decides, and what notices them
-#                   (all of the list, which takes hours; SEED=1 SAMPLE=20: for 8 minutes at the
-#                   most, so many that tests have noticed, drawn by lot)
+#                   (all of the list, which takes hours; SEED=1 SAMPLE=20: for 8 minutes, or
+#                   WITHIN=5, at the most, so many that tests have noticed, drawn by lot)
 #   make lint       compilers' warnings, static analysis, scripts, manual
 #   make format     formats the C source
 #   make install    below DESTDIR and PREFIX
@@ -179,7 +179,7 @@ mutants:
 	@$(need) build zookeeper tests
 	@$(MAKE) --no-print-directory checked
 	@./tests/mutants/run --build $(BUILD) --seed $(SEED) \
-	  $(if $(SAMPLE),--known --minutes 8 --sample $(SAMPLE))
+	  $(if $(SAMPLE),--known --minutes $(or $(WITHIN),8) --sample $(SAMPLE))
 
 interop:
 	@$(need) build zookeeper tests
