@@ -108,6 +108,8 @@ EOF
   assert_output "$(printf 'ZKFLOCK_HELD\nZKFLOCK_LOCK\nZKFLOCK_NODE\nZKFLOCK_SERVERS\nZKFLOCK_TOKEN')"
   run -0 comm -23 before after
   assert_output ""
+  # What --export left in the script's environment is not meant for a command inside.
+  ZKFLOCK_EXPORTED=x run -1 zkflock -z "$ONE" "$LOCK" printenv ZKFLOCK_EXPORTED
 }
 
 @test "a zkflock inside asks the ensemble of the one around it, unless told otherwise" {
