@@ -231,6 +231,13 @@ static bool is_contender(const char *name)
     return strspn(end_of(name), "0123456789") == 10;
 }
 
+static bool is_ephemeral(const char *path)
+{
+    struct Stat stat;
+
+    return look_at(path, &stat) && stat.ephemeralOwner != 0;
+}
+
 /* Returns how many contenders are below path; prints them if tell. */
 static int contenders(const char *path, bool tell)
 {
@@ -246,7 +253,7 @@ static int contenders(const char *path, bool tell)
 
         if (asprintf(&full, "%s/%s", path[1] ? path : "", children.data[i]) < 0)
             err(1, NULL);
-        if (is_contender(full)) {
+        if (is_contender(full) && is_ephemeral(full)) {
             if (tell)
                 puts(full);
             found++;
