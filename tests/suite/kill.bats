@@ -157,15 +157,18 @@ END
 }
 
 @test "a descendant whose pid is lower than its parent's gets the first signal" {
+  # Both outlive the first signal: an orphan would be found as a child of the guard.
+  echo 'trap : TERM; sh high & until [ -e told ]; do sleep 0.05; done' >top
   cat >high <<'END'
+trap : TERM
 echo 300 >/proc/sys/kernel/ns_last_pid
 sh low &
 echo "$$ $!" >numbers
-wait
+until [ -e told ]; do sleep 0.05; done
 END
   echo 'trap "touch told; exit" TERM; echo >ready; while :; do sleep 0.05; done' >low
   setsid unshare -Urpf --mount-proc sh -c 'echo 1000 >/proc/sys/kernel/ns_last_pid
-    zkflock --lease 60 --kill-after 5 "$0" sh high' "$LOCK" 2>log 3>&- 4>&- &
+    zkflock --lease 60 --kill-after 5 "$0" sh top' "$LOCK" 2>log 3>&- 4>&- &
   world=$!
   eventually test -s ready -a -s numbers
   read -r high low <numbers

@@ -215,6 +215,18 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   wait "$holder" "$waiter"
 }
 
+@test "-w of a permit: while all are free, zkflock waits a little longer for the one that has the turn" {
+  zkflock --permits 1 "$LOCK" true
+  others "$LOCK/locks" _c_0123456789abcdef0123456789abcdef-lock- 1
+  background -w 0.5 --permits 1 "$LOCK" touch ran
+  local since
+  since=$(now)
+  eventually past $((since + 800))
+  others_end
+  ends_with 0 $!
+  assert_exist ran
+}
+
 @test "another client that holds is told by its session" {
   zkflock "$LOCK" true
   zk "$ONE" create-kind ephemeral "$LOCK/x-0000000000" \
