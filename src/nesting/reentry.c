@@ -56,7 +56,6 @@ struct reentry {
     bool closed;
     bool crowded; /* descriptors ran out, and somebody may wait to be accepted */
     struct guest *guests;
-    size_t users;
     size_t reported; /* processes that the guard was told of, and has not answered for */
 };
 
@@ -106,18 +105,22 @@ bool reentry_crowded(const struct reentry *reentry)
     return reentry->crowded;
 }
 
-size_t reentry_users(const struct reentry *reentry)
-{
-    return reentry->users;
-}
-
-/* ---- guests ---- */
-
 static bool uses_lock(const struct guest *guest)
 {
     return guest->state == ADMITTED || guest->state == REPORTED || guest->state == GUARDED ||
            guest->state == USING;
 }
+
+size_t reentry_users(const struct reentry *reentry)
+{
+    size_t users = 0;
+
+    for (const struct guest *guest = reentry->guests; guest; guest = guest->next)
+        users += uses_lock(guest);
+    return users;
+}
+
+/* ---- guests ---- */
 
 static void see_off(struct reentry *reentry, struct guest *guest)
 {
@@ -126,7 +129,6 @@ static void see_off(struct reentry *reentry, struct guest *guest)
     while (*place != guest)
         place = &(*place)->next;
     *place = guest->next;
-    reentry->users -= uses_lock(guest);
     close(guest->fd);
     free(guest);
 }
@@ -193,7 +195,7 @@ static enum reentry_answer judge(const struct reentry *reentry, const struct wir
             return REENTRY_ENTERED;
         if (!reentry->terms.enterable)
             return REENTRY_UNKNOWN;
-        return reentry->users < USERS_MAX ? REENTRY_ENTERED : REENTRY_FULL;
+        return reentry_users(reentry) < USERS_MAX ? REENTRY_ENTERED : REENTRY_FULL;
     }
     return REENTRY_UNKNOWN;
 }
@@ -255,7 +257,6 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
         if (guest->verdict == REENTRY_ENTERED && request.verb == WIRE_ENTER)
             guest->state = ADMITTED;
     }
-    reentry->users += uses_lock(guest);
 }
 
 /* Returns whether somebody may have connected. */
@@ -296,12 +297,9 @@ void reentry_answer(struct reentry *reentry, const char *node, int64_t token)
 void reentry_close(struct reentry *reentry)
 {
     reentry->closed = true;
-    for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
-        if (guest->state != ADMITTED && guest->state != REPORTED)
-            continue;
-        guest->state = PUT_OFF;
-        reentry->users--;
-    }
+    for (struct guest *guest = reentry->guests; guest; guest = guest->next)
+        if (guest->state == ADMITTED || guest->state == REPORTED)
+            guest->state = PUT_OFF;
 }
 
 void reentry_allow_unlock(struct reentry *reentry, const char *path)
@@ -319,9 +317,9 @@ bool reentry_unlock_wanted(const struct reentry *reentry)
 
 void reentry_unlocked(struct reentry *reentry, bool possible)
 {
-    enum reentry_answer answer = !possible            ? REENTRY_STUCK
-                                 : reentry->users > 0 ? REENTRY_IN_USE
-                                                      : REENTRY_UNLOCKED;
+    enum reentry_answer answer = !possible                    ? REENTRY_STUCK
+                                 : reentry_users(reentry) > 0 ? REENTRY_IN_USE
+                                                              : REENTRY_UNLOCKED;
 
     for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
         if (guest->state != UNLOCKING)
@@ -354,10 +352,8 @@ void reentry_guarded(struct reentry *reentry, const struct procid *user, bool gu
             guest->peer.started != user->started)
             continue;
         guest->state = guarded ? GUARDED : DENIED;
-        if (!guarded) {
+        if (!guarded)
             guest->verdict = REENTRY_FULL;
-            reentry->users--;
-        }
     }
 }
 
