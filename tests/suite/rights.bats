@@ -114,6 +114,16 @@ holders_node() { echo "$1/$(zk "$ONE" ls "$1" | head -n 1)"; }
   assert contains log "lost $LOCK: the ensemble refuses the proof of life: not permitted to check $node: its ACL does not give this client READ"
 }
 
+@test "--with: READ on the own znode of the last lock: the message names that znode" {
+  background --lease 4 --session-timeout 2 --with "$LOCK/b" "$LOCK/a" sh -c 'touch held; exec sleep 1000' 2>log
+  holder=$!
+  eventually test -e held
+  node=$(holders_node "$LOCK/b")
+  without r "$node"
+  ends_with 75 "$holder"
+  assert contains log "the ensemble refuses the proof of life: not permitted to check $node: its ACL does not give this client READ"
+}
+
 @test "WRITE on the contender, to mark it or to ask for the lock" {
   hold "$LOCK" release
   wait_in_line log "$LOCK" touch ran
