@@ -211,10 +211,15 @@ family() {
   echo "$1 $keeper $(children "${keeper:-$1}" lock-guard)"
 }
 
-# asks_outer [PID]: whether somebody has connected to the zkflock whose $ZKFLOCK_HELD is in the file
-# "held"; with PID, whether that process has asked, too, and waits for the answer.
+# asks_outer [PID]: true if somebody has connected to the zkflock whose $ZKFLOCK_HELD is in the file
+# "held".  That may be any zkflock of another suite that looks for a hold.  With PID: true if that
+# process waits for the answer, too, which is the first poll(2) of a zkflock.
 asks_outer() {
-  [ "$(grep -c "@zkflock-$(cat held)$" /proc/net/unix)" -ge 2 ] && { [ $# -eq 0 ] || in_state "$1" S; }
+  local waits=
+  [ "$(grep -c "@zkflock-$(cat held)$" /proc/net/unix)" -ge 2 ] || return 1
+  [ $# -gt 0 ] || return 0
+  read -r waits <"/proc/$1/wchan" || true # without an end of line
+  [[ $waits == *poll* ]]
 }
 
 # crash PID: kills these together, as when a host crashes.  A stopped process does not see the others
