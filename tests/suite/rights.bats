@@ -104,24 +104,26 @@ holders_node() { echo "$1/$(zk "$ONE" ls "$1" | head -n 1)"; }
   others_end
 }
 
-@test "READ on the own znode, for the proofs of life" {
-  background --lease 4 --session-timeout 2 "$LOCK" sh -c 'touch held; exec sleep 1000' 2>log
+# lost_without_read QUEUE LOCK [OPTION]...: fail unless a holder of LOCK ends when it may not read its
+# znode in QUEUE, and names that znode.
+lost_without_read() {
+  local queue=$1 lock=$2
+  shift 2
+  background --lease 4 --session-timeout 2 "$@" "$lock" sh -c 'touch held; exec sleep 1000' 2>log
   holder=$!
   eventually test -e held
-  node=$(holders_node "$LOCK")
+  node=$(holders_node "$queue")
   without r "$node"
   ends_with 75 "$holder"
-  assert contains log "lost $LOCK: the ensemble refuses the proof of life: not permitted to check $node: its ACL does not give this client READ"
+  assert contains log "lost $lock: the ensemble refuses the proof of life: not permitted to check $node: its ACL does not give this client READ"
+}
+
+@test "READ on the own znode, for the proofs of life" {
+  lost_without_read "$LOCK" "$LOCK"
 }
 
 @test "--with: READ on the own znode of the last lock: the message names that znode" {
-  background --lease 4 --session-timeout 2 --with "$LOCK/b" "$LOCK/a" sh -c 'touch held; exec sleep 1000' 2>log
-  holder=$!
-  eventually test -e held
-  node=$(holders_node "$LOCK/b")
-  without r "$node"
-  ends_with 75 "$holder"
-  assert contains log "the ensemble refuses the proof of life: not permitted to check $node: its ACL does not give this client READ"
+  lost_without_read "$LOCK/b" "$LOCK/a" --with "$LOCK/b"
 }
 
 @test "WRITE on the contender, to mark it or to ask for the lock" {
