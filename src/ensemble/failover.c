@@ -100,6 +100,48 @@ bool failover_leave(const struct failover *failover, zhandle_t *handle)
     return cut(failover, &server);
 }
 
+/*
+ * Makes fd a connection from which nothing comes, and to which nothing can be written.  Returns the
+ * other end, or -1.
+ */
+static int replace_by_silent_socket(int fd)
+{
+    int ends[2];
+    bool done;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
+        return -1;
+    done = shutdown(ends[1], SHUT_RD) == 0 && dup3(ends[0], fd, O_CLOEXEC) == fd;
+    close(ends[0]);
+    if (done)
+        return ends[1];
+    close(ends[1]);
+    return -1;
+}
+
+int failover_take(struct failover *failover, zhandle_t *handle, int *silent)
+{
+    struct sockaddr_storage server = {0};
+    socklen_t len = sizeof(server);
+
+    if (!zookeeper_get_connected_host(handle, (struct sockaddr *)&server, &len))
+        return -1;
+    for (int fd = 0; fd < failover->fds; fd++) {
+        int taken =
+            FD_ISSET(fd, &failover->foreign) ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+        if (taken < 0)
+            continue;
+        if (taken < FAILOVER_FDS && leads_to(taken, &server) &&
+            (*silent = replace_by_silent_socket(fd)) >= 0) {
+            FD_SET(taken, &failover->foreign); /* not to be cut */
+            return taken;
+        }
+        close(taken);
+    }
+    return -1;
+}
+
 int64_t failover_watch_handshake(struct failover *failover, zhandle_t *handle,
                                  int64_t first_patience)
 {

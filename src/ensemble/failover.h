@@ -33,6 +33,14 @@ void failover_init(struct failover *failover);
 bool failover_leave(const struct failover *failover, zhandle_t *handle);
 
 /*
+ * Takes the connection from the client library, which has to be closed soon.  Returns a descriptor
+ * of it; -1 if there is no connection, or no free descriptor.  The library gets a socket that
+ * connects to *silent instead.  It must not find its connection lost: it would connect again, and
+ * the server would then close the one that was taken.  The caller closes both.
+ */
+int failover_take(struct failover *failover, zhandle_t *handle, int *silent);
+
+/*
  * While a session is without contact: a server that is just starting may take the connection and
  * never answer the library's request to go on with the session, for which the library would wait
  * two thirds of the session timeout.  Breaks that off after first_patience, ns, and each time after

@@ -203,6 +203,9 @@ static int send_multi(struct item *item, const struct ask *ask)
     free(item->results);
     item->results = xcalloc((size_t)ask->ops_len, sizeof(item->results[0]));
     item->results_len = ask->ops_len;
+    for (int i = 0; i < ask->ops_len; i++)
+        if (ask->ops[i].type == ZOO_SETDATA_OP)
+            ask->ops[i].set_op.stat = &item->event.stat;
     return zoo_amulti(session->handle, ask->ops_len, ask->ops, item->results, on_void, item);
 }
 

@@ -153,6 +153,20 @@ void session_reopen(struct session *session)
     connect_attempt(session);
 }
 
+int session_detach(struct session *session)
+{
+    int connection = -1;
+    int silent = -1;
+
+    /* With a request under way the library could be in the middle of a message. */
+    if (session->connected && !session->oldest && !session->stuck)
+        connection = failover_take(&session->failover, session->handle, &silent);
+    session_close(session);
+    if (silent >= 0)
+        close(silent);
+    return connection;
+}
+
 void session_close(struct session *session)
 {
     if (!session)

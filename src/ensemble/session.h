@@ -4,7 +4,7 @@
  *     session_open()                        connects, in the background
  *     poll on session_fd(), then session_next_event() until it returns false
  *     session_get(), session_multi(), ...   ask; each answer is one SESSION_REPLY with the tag
- * given session_close()
+ * given session_close()                       ends the session
  *
  * All calls are made by one thread, the owner's; the client library's two threads only fill the
  * queue.  Requests may be made before there is contact.  They are answered in the order in which
@@ -46,7 +46,7 @@ struct session_event {
     int rc;           /* ZOK, or one of ZOO_ERRORS; see session_rc_unknown() */
     int64_t sent;     /* when the request was handed over, see clock.h */
     int failed_op;    /* multi: the index of the operation that rc is of; else 0 */
-    struct Stat stat; /* create, get, get_children, exists, set; if rc is ZOK */
+    struct Stat stat; /* all but delete and sync, if rc is ZOK; multi: of its last set */
     const char *data; /* get: data_len bytes and a NUL */
     size_t data_len;
     char *const *children; /* get_children: names without path */
@@ -174,7 +174,7 @@ void session_delete(struct session *session, int tag, const char *path);
 void session_sync(struct session *session, int tag, const char *path);
 
 /* Answered with a loss of contact while there is none. */
-void session_multi(struct session *session, int tag, const zoo_op_t *ops, int count);
+void session_multi(struct session *session, int tag, zoo_op_t *ops, int count);
 
 /*
  * Ends the session, which deletes its ephemeral znodes, and frees it.  With requests under way the
@@ -182,5 +182,12 @@ void session_multi(struct session *session, int tag, const zoo_op_t *ops, int co
  * most when the server does not answer (5 s if even sending blocks).  NULL is allowed.
  */
 void session_close(struct session *session);
+
+/*
+ * Frees the session like session_close(), but without ending it, so without waiting for the server.
+ * Returns a descriptor of its connection, for close_request_send().  Returns -1 and ends the
+ * session if there is no contact, an answer is due, or no descriptor is free.
+ */
+int session_detach(struct session *session);
 
 #endif

@@ -81,7 +81,7 @@ void session_sync(struct session *session, int tag, const char *path)
     ask(session, tag, &(struct ask){.what = ASK_SYNC, .path = path});
 }
 
-void session_multi(struct session *session, int tag, const zoo_op_t *ops, int count)
+void session_multi(struct session *session, int tag, zoo_op_t *ops, int count)
 {
     ask(session, tag, &(struct ask){.what = ASK_MULTI, .ops = ops, .ops_len = count});
 }

@@ -31,7 +31,7 @@ struct ask {
     const char *data;
     int number; /* create: the mode; set: the version */
     enum session_watch watch;
-    const zoo_op_t *ops;
+    zoo_op_t *ops;
     int ops_len;
 };
 

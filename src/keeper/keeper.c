@@ -1,6 +1,7 @@
 #include "keeper/keeper_parts.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -9,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "ensemble/close_request.h"
 #include "keeper/status_line.h"
 #include "lock/contender.h"
 #include "process/helper.h"
@@ -16,6 +18,13 @@
 
 /* How long to try to give a lock back, at the most; then its session has to expire. */
 #define GIVE_BACK_PATIENCE (5 * CLOCK_S)
+
+/*
+ * How long to do nothing after the release if others are in the queue.  The next command starts
+ * meanwhile.  The end of the session would delay it: a server that stands alone answers the next
+ * holder's reads only after it has synced that end.  So would the end of this one's processes.
+ */
+#define COURTESY (5 * CLOCK_MS)
 
 struct keeper *keeper_start(const struct options *options, const struct command *command,
                             struct hook *hook, struct front *front)
@@ -120,6 +129,7 @@ static bool is_given_back(const struct keeper *keeper)
 int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
 {
     int status = keeper->outcome.status;
+    int connection;
 
     keeper_close_reentry(keeper);
     if (has_something_to_give_back(keeper))
@@ -127,16 +137,20 @@ int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
     *times = times_of(keeper);
     if (is_given_back(keeper))
         hook_tell_released(keeper->hook, status);
+    if (keeper->try.locks && lockset_is_awaited(keeper->try.locks))
+        poll(NULL, 0, clock_poll_timeout(clock_now() + COURTESY));
     front_forsake(keeper->front);
     guard_order(&keeper->guard, GUARD_DISMISS, 0);
     if (keeper->users.reentry)
         reentry_unlocked(keeper->users.reentry, is_given_back(keeper));
-    keeper_hang_up(keeper);
+    connection = keeper_detach(keeper);
     close(keeper->guard.link);
     if (!keeper->news.guard_dead) {
         kill(keeper->guard.pid, SIGCONT); /* it may be stopped */
         waitpid(keeper->guard.pid, NULL, 0);
     }
+    if (connection >= 0)
+        close_request_send(connection);
     hook_end(keeper->hook);
     free(keeper);
     return status;

@@ -118,6 +118,14 @@ static bool take_lease(struct keeper *keeper)
     return true;
 }
 
+static void prepare(struct keeper *keeper)
+{
+    if (keeper->wait.prepared || !lockset_is_next(keeper->try.locks))
+        return;
+    keeper->wait.prepared = true;
+    guard_order(&keeper->guard, GUARD_PREPARE, 0);
+}
+
 /* Returns whether others are waited for, or the lease of a vanished holder; not for own proofs. */
 static bool is_kept_waiting(const struct keeper *keeper)
 {
@@ -168,6 +176,7 @@ static bool await_lock(struct keeper *keeper)
             if (!waiting && !only_asks(keeper->options) && held_for_caller(keeper))
                 return false;
             waiting = true;
+            prepare(keeper);
             if (now >= give_up_at) {
                 int64_t patience_ends = clock_add(give_up_at, OUTLOOK_PATIENCE);
 

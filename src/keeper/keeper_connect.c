@@ -97,16 +97,33 @@ bool keeper_connect(struct keeper *keeper)
     return true;
 }
 
-void keeper_hang_up(struct keeper *keeper)
+/* Frees what belongs to the try, but for its session, and returns that. */
+static struct session *end_all_but_session(struct keeper *keeper)
 {
+    struct session *session = keeper->try.session;
+
     keeper_end_reentry(keeper);
     keeper_leave_entries(keeper);
     keeper_forget_queue(keeper);
     keeper_forget_once(keeper);
     lockset_free(keeper->try.locks);
-    session_close(keeper->try.session);
     plan_free(keeper->try.items, keeper->try.items_len);
     keeper->try = (struct keeper_try){0};
+    return session;
+}
+
+void keeper_hang_up(struct keeper *keeper)
+{
+    session_close(end_all_but_session(keeper));
+}
+
+int keeper_detach(struct keeper *keeper)
+{
+    if (!keeper->try.locks || !lockset_is_vacated(keeper->try.locks)) {
+        keeper_hang_up(keeper);
+        return -1;
+    }
+    return session_detach(end_all_but_session(keeper));
 }
 
 /* ---- another try ---- */

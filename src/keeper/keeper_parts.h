@@ -127,6 +127,12 @@ void keeper_begin_try(struct keeper *keeper, int64_t now);
 /* Ends the session with all that depends on it, and re-entry; keeper_begin_try() may follow. */
 void keeper_hang_up(struct keeper *keeper);
 
+/*
+ * Does the same, but does not wait for the end of a session that has no znode left.  Returns a
+ * descriptor for close_request_send(), or -1 if the session was ended.
+ */
+int keeper_detach(struct keeper *keeper);
+
 /* ---- keeper_enter.c ---- */
 
 /*

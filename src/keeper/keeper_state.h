@@ -72,6 +72,7 @@ struct keeper_try {
 /* keeper_wait.c: the queue, as far as it is known; the last lines about it, and when to go on. */
 struct keeper_wait {
     struct outlook *outlook; /* NULL: nobody wanted to know */
+    bool prepared;           /* the guard was told that GO may follow soon */
     int64_t since;           /* 0: not begun */
     int64_t look_at;         /* when to look at the queue again */
     size_t ahead;            /* as the lock had it at the last look */

@@ -68,6 +68,7 @@ struct lockset_item *plan_new(const struct options *options, size_t *count)
         .delay = options->lock_delay,
         .naming = options->naming,
         .around = options->reentry ? getenv("ZKFLOCK_NODE") : NULL,
+        .waits = options->wait > 0,
     };
     struct lockset_item *items = xcalloc(2 + options->with_len, sizeof(items[0]));
     size_t len = 0;

@@ -124,6 +124,11 @@ static void leave_because_lease(struct lock *lock)
                   clock_format(lock->terms.lease, own));
 }
 
+bool count_is_clear(const struct lock *lock)
+{
+    return decide(lock).verdict == RECIPE_HOLD;
+}
+
 void count_consider(struct lock *lock)
 {
     const struct recipe_decision decision = decide(lock);

@@ -80,6 +80,7 @@ static void note_parent(struct lock *lock, const struct session_event *event)
     lock->census = (struct recipe_census){.version = event->stat.version,
                                           .cversion = event->stat.cversion,
                                           .children = event->stat.numChildren};
+    lock->mzxid = event->stat.mzxid;
     lock->pzxid = event->stat.pzxid;
     if (record_decode(event->data, event->data_len, &record)) {
         lock->record = record;
@@ -135,11 +136,16 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
         if (event->rc == ZOK)
             lock_note_own(lock, event);
         break;
+    case TAG_MULTI:
+        if (event->rc == ZOK)
+            lock->children_at_multi = event->stat.numChildren;
+        break;
     case TAG_PREDECESSOR:
         if (event->rc == ZOK) {
             lock->predecessor_holds = contender_holds_exclusively(event->data, event->data_len);
             lock->predecessor_owner = event->stat.ephemeralOwner;
             lock->predecessor_czxid = event->stat.czxid;
+            lock->predecessor_version = event->stat.version;
         }
         break;
     default:

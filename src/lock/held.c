@@ -72,6 +72,8 @@ void held_own_watched(struct lock *lock, const struct session_event *event)
         lock_note_own(lock, event);
         if (!lock_owns(lock))
             lose_deleted(lock);
+        else if (lock->unmarked)
+            step_mark(lock);
     }
 }
 
@@ -91,7 +93,9 @@ int64_t held_tick(struct lock *lock)
         lock->watch_own_at = CLOCK_NEVER;
         session_get(lock->session, lock_tag(lock, TAG_OWN_WATCH), lock->node, SESSION_SET_WATCH);
     }
-    return lock->watch_own_at;
+    if (clock_now() >= lock->mark_at)
+        step_mark(lock);
+    return clock_earlier(lock->mark_at, lock->watch_own_at);
 }
 
 void lock_prove(struct lock *lock)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "ensemble/fault.h"
@@ -41,6 +42,7 @@ void leave_begin(struct lock *lock)
     if (lock->phase == LOCK_LEFT || lock->phase == LOCK_LOST)
         return;
     lock->phase = LOCK_LEAVING;
+    lock->vacated = false;
     if (lock->pending || lock->retry)
         return;
     if (!lock->node && lock->rc[TAG_CREATE] == ZNODEEXISTS && lock->step == STEP_JOIN)
@@ -89,6 +91,8 @@ static void back_to_held(struct lock *lock)
     lock->leaving = false;
     lock->step = STEP_NONE;
     lock->phase = LOCK_HELD;
+    if (lock->unmarked) /* the answer to a mark was not taken */
+        lock->watch_own_at = clock_now();
 }
 
 void leave_removed(struct lock *lock)
@@ -100,6 +104,7 @@ void leave_removed(struct lock *lock)
 
     /* An earlier try, whose answer was lost, may have removed it. */
     if (rc == ZOK || (rc == ZNONODE && part == 0 && lock->remove_tries > 1)) {
+        lock->vacated = true;
         leave_done(lock);
         return;
     }
@@ -127,7 +132,10 @@ void leave_uncertain(struct lock *lock)
 
 void leave_swept(struct lock *lock)
 {
-    if (!lock->node || lock->rc[TAG_CHILDREN] != ZOK || lock->rc[TAG_PARENT] != ZOK)
+    bool found_out = lock->rc[TAG_CHILDREN] == ZOK && lock->rc[TAG_PARENT] == ZOK;
+
+    lock->vacated = lock->vacated && found_out;
+    if (!lock->node || !found_out)
         leave_done(lock); /* there is nothing, or no way to it */
     else
         step_leave(lock);
@@ -165,7 +173,9 @@ void leave_answered(struct lock *lock)
     bool to_count = counted && lock->failed_op == 0; /* not to delete the znode */
     int rc = counted ? lock->rc[TAG_MULTI] : lock->rc[TAG_DELETE];
 
-    if (rc == ZOK || rc == ZNONODE) {
+    lock->vacated = rc == ZOK || rc == ZNONODE;
+    lock->awaited = rc == ZOK && counted && lock->children_at_multi > 1;
+    if (lock->vacated) {
         leave_done(lock);
     } else if (rc == ZBADVERSION) {
         leave_again(lock);

@@ -11,6 +11,8 @@
  *   idle  -> VERIFY -> WATCH | LIST   it has been there for long: a write asks  [queue_tick]
  *   idle  -> PROVE                    it went and only it was ahead  [predecessor_gone]
  *         -> LIST -> PROVE | WATCH    it went and more may be ahead
+ *         -> CENSUS -> HELD           it went, only it was ahead, and a proof is fresh  [early.c]
+ *                   -> PROVE          the census leaves a doubt
  *   PROVE -> HELD                     nobody vanished  [count_consider]
  *         -> LIST -> PROVE            somebody has written to the own znode  [queue_proven]
  *         -> SETTLING -> PROVE        somebody did: the lease is waited out, once  [lock_tick]
@@ -33,7 +35,9 @@
  * What holds:
  *   - Being first is stable: no lower sequence number can appear.
  *   - HELD needs a committed write that names the own znode (create, set or multi with check) sent
- *     after the lock came free, and a census read behind it in the same session.
+ *     after the lock came free, and a census read behind it in the same session.  The next in the
+ *     queue may have sent that write before, a sixth of the lease at the most; then it reads the
+ *     census and its own znode after the lock came free.
  *   - All holders of a lock have the same lease: nobody holds before a record with one stands in
  *     the lock's znode, and where nobody may write one it is the default for all.
  *   - Every znode made leaves counted in the parent's version, or its departure makes
@@ -68,6 +72,7 @@ static const struct {
     [STEP_BACK_OFF] = {queue_backed_off, step_list, TO_HOLD},
     [STEP_COUNT] = {permit_counted, step_count, TO_HOLD},
     [STEP_VERIFY] = {queue_verified, queue_watch_again, TO_HOLD},
+    [STEP_CENSUS] = {early_counted, step_prove, TO_HOLD},
     [STEP_PROVE] = {queue_proven, step_prove, TO_HOLD},
     [STEP_SQUARE] = {count_squared, step_prove, TO_HOLD},
     [STEP_SQUARE_ABOVE] = {count_squared_above, step_prove, TO_HOLD},
@@ -172,6 +177,10 @@ static void take_reply(struct lock *lock, const struct session_event *event)
         held_own_watched(lock, &own);
     else if (own.tag == TAG_SETTLING)
         settling_told(lock, &own);
+    else if (own.tag == TAG_ANNOUNCE || own.tag == TAG_EARLY)
+        early_answered(lock, &own);
+    else if (own.tag == TAG_MARK)
+        early_marked(lock, &own);
     else if (lock->pending > 0)
         answered(lock, &own);
 }
@@ -191,6 +200,7 @@ void lock_handle(struct lock *lock, const struct session_event *event)
         /* What it does from here on is not seen, and the list was that server's. */
         lock->predecessor_holds = false;
         lock->place.predecessor_first = false;
+        early_forget(lock);
         break;
     case SESSION_EXPIRED:
         session_expired(lock);
@@ -373,6 +383,16 @@ const char *lock_path(const struct lock *lock)
 const char *lock_node(const struct lock *lock)
 {
     return lock->node;
+}
+
+bool lock_is_vacated(const struct lock *lock)
+{
+    return lock->phase == LOCK_LEFT && lock->vacated;
+}
+
+bool lock_is_awaited(const struct lock *lock)
+{
+    return lock->awaited;
 }
 
 int64_t lock_token(const struct lock *lock)

@@ -57,6 +57,7 @@ struct lock_terms {
      * who vanished from it: it needs neither a lease nor a count, and is made without a record.
      */
     bool turn;
+    bool waits; /* it may wait, so early proofs are worth their writes */
 };
 
 /*
@@ -167,6 +168,18 @@ const char *lock_path(const struct lock *lock);
 
 /* The own znode's path; NULL before there is one. */
 const char *lock_node(const struct lock *lock);
+
+/* Returns true if the ensemble has confirmed that the own znode is deleted. */
+bool lock_is_vacated(const struct lock *lock);
+
+/* While it waits: returns true if only the predecessor is known to be ahead. */
+bool lock_is_next(const struct lock *lock);
+
+/*
+ * Returns true if the lock's znode had other children when the own one was deleted: waiters, or
+ * znodes that have nothing to do with the queue.  False if that is unknown.
+ */
+bool lock_is_awaited(const struct lock *lock);
 
 /* The fencing token: the own znode's czxid, which grows with every later holder. */
 int64_t lock_token(const struct lock *lock);

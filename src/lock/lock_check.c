@@ -19,7 +19,7 @@ static const struct {
 } table[] = {
     [LOCK_JOINING] = {STEP(MAKE_PARENTS) | STEP(JOIN) | STEP(FIND) | HOLD_STEPS, NO, NO, EITHER},
     [LOCK_WAITING] = {STEP(NONE) | STEP(WATCH) | STEP(COUNT) | STEP(VERIFY) | STEP(JOIN) |
-                          HOLD_STEPS | SQUARE_STEPS,
+                          STEP(CENSUS) | HOLD_STEPS | SQUARE_STEPS,
                       NO, EITHER, EITHER},
     [LOCK_SETTLING] = {STEP(NONE) | HOLD_STEPS | SQUARE_STEPS, NO, EITHER, YES},
     [LOCK_HELD] = {STEP(NONE), NO, EITHER, YES},

@@ -4,6 +4,7 @@
  *     lock.c         events and steps, and who takes them; its head has the diagram
  *     queue.c        from nothing to the head of the queue
  *     permit.c       the same for a permit of a semaphore
+ *     early.c        proofs that the next in the queue sends while it waits
  *     accept.c       is the znode one that can be taken?  locks and semaphores on one path
  *     held.c         while it is held: proofs of life, and how it is lost
  *     count.c        may the command start? the departures that nobody counted
@@ -29,6 +30,10 @@ void step_make_parents(struct lock *lock);
 /* Makes the own znode, reads the parent. */
 void step_join(struct lock *lock);
 
+/* The same, with a new GUID: somebody deleted the own znode, or a back-off whose answer was lost.
+ */
+void step_rejoin(struct lock *lock);
+
 /* Lists behind a sync, after a create whose answer was lost; reads the parent. */
 void step_find(struct lock *lock);
 
@@ -44,6 +49,16 @@ void step_verify_later(struct lock *lock);
 
 /* Marks the own znode as held, a committed write; then reads the parent. */
 void step_prove(struct lock *lock);
+
+/* Reads the parent, then the own znode. */
+void step_census(struct lock *lock);
+
+/* Early proofs; beside the steps.  Announcing writes to the own znode, proving only checks it. */
+void step_announce(struct lock *lock);
+void step_prove_early(struct lock *lock);
+
+/* Marks the own znode as held; beside the steps. */
+void step_mark(struct lock *lock);
 
 /* Writes into the own znode for how long, ns, a vanished holder is waited for; beside the steps. */
 void step_tell_settling(struct lock *lock, int64_t settling);
@@ -103,6 +118,27 @@ int64_t queue_tick(struct lock *lock);
 
 /* Goes on when the watch on the predecessor has fired. */
 void queue_predecessor_changed(struct lock *lock, int watch_type);
+
+/* ---- early.c ---- */
+
+/* Notes with which record the own znode was made.  Both were read by JOIN. */
+void early_joined(struct lock *lock);
+
+/* Sends an early proof if one is due; returns when to call again.  The lock has to be idle. */
+int64_t early_tick(struct lock *lock);
+
+/* Take the answers to step_announce() or step_prove_early(), and to step_mark(). */
+void early_answered(struct lock *lock, const struct session_event *event);
+void early_marked(struct lock *lock, const struct session_event *event);
+
+/* Returns true if an early proof, answered or under way, is worth a CENSUS behind the deletion. */
+bool early_is_proven(const struct lock *lock);
+
+/* Holds the lock, or proves anew, when CENSUS was answered. */
+void early_counted(struct lock *lock);
+
+/* Forgets the early proofs: the place in the queue has changed, or contact was lost. */
+void early_forget(struct lock *lock);
 
 /* ---- held.c ---- */
 
@@ -174,6 +210,9 @@ void flight_note_answer(struct lock *lock, const struct session_event *event);
  * takes what has to be done first.
  */
 void count_consider(struct lock *lock);
+
+/* Returns true if nothing has to be waited for or written before the command may start. */
+bool count_is_clear(const struct lock *lock);
 
 /* Returns true if the count that was read can be right, if there is one. */
 bool count_plausible(const struct lock *lock);

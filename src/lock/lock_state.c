@@ -41,6 +41,11 @@ bool lock_owns(const struct lock *lock)
     return lock->owner == session_id(lock->session);
 }
 
+bool lock_own_is_gone(const struct lock *lock)
+{
+    return lock->rc[TAG_OWN] == ZNONODE || (lock->rc[TAG_OWN] == ZOK && !lock_owns(lock));
+}
+
 void lock_note_own(struct lock *lock, const struct session_event *event)
 {
     lock->owner = event->stat.ephemeralOwner;
@@ -68,6 +73,7 @@ void lock_enter_held(struct lock *lock)
 {
     lock->proven_at = lock->proof_sent;
     lock->watch_own_at = clock_now() + WATCH_OWN_AFTER;
+    lock->mark_at = CLOCK_NEVER;
     lock->step = STEP_NONE;
     lock->phase = LOCK_HELD;
 }

@@ -15,7 +15,7 @@
  *               PROVE, ADOPT, ASK_WRITE
  *     WAITING   none: a watch is set                              no       perhaps  yes (1)
  *               WATCH, COUNT, VERIFY, LIST, BACK_OFF, JOIN (2)
- *               PROVE, ADOPT, ASK_WRITE, SQUARE, SQUARE_ABOVE
+ *               CENSUS, PROVE, ADOPT, ASK_WRITE, SQUARE, SQUARE_ABOVE
  *     SETTLING  none: the lease of those who vanished runs        no       no       yes
  *               LIST, BACK_OFF,                                   no       yes      yes
  *               PROVE, ADOPT, ASK_WRITE, SQUARE, SQUARE_ABOVE
@@ -50,6 +50,7 @@ enum step {
     STEP_BACK_OFF,
     STEP_COUNT,
     STEP_VERIFY,
+    STEP_CENSUS,
     STEP_PROVE,
     STEP_SQUARE,
     STEP_SQUARE_ABOVE,
@@ -85,6 +86,9 @@ enum tag {
     TAG_PROOF_OWN,
     TAG_OWN_WATCH,
     TAG_SETTLING,
+    TAG_ANNOUNCE,
+    TAG_EARLY,
+    TAG_MARK,
     TAG_LIMIT, /* how many tags there are */
 };
 
@@ -131,6 +135,9 @@ struct above {
     uint32_t vanished; /* from that lock, and not counted out */
 };
 
+/* A told_base that no record has. */
+#define LOCK_UNTOLD INT64_C(-1)
+
 struct lock {
     struct session *session;
     char *path;
@@ -141,6 +148,10 @@ struct lock {
     enum step step;
     bool leaving;
     bool sweeping; /* lock_resume(): leaves until nothing is found */
+    bool vacated;  /* once LOCK_LEFT: the ensemble said that the znode is deleted */
+    bool awaited;  /* once vacated: see lock_is_awaited() */
+    int32_t
+        children_at_multi; /* by LEAVE: how many the lock's znode has left, strangers too; else 0 */
     struct lock_terms terms;
 
     /* the flight */
@@ -163,6 +174,7 @@ struct lock {
     enum record_state record_state;
     enum counting counting;
     struct recipe_census census;
+    int64_t mzxid; /* of the lock's znode */
     int64_t pzxid; /* the last change to the children */
     unsigned int remade;
     bool told_of_strangers;
@@ -196,6 +208,13 @@ struct lock {
     int64_t predecessor_owner; /* its session */
     int64_t doubted_czxid;     /* of a predecessor that the ensemble says is gone; else 0 */
     int64_t predecessor_czxid;
+    int32_t predecessor_version; /* of its znode, as last read */
+
+    /* early.c */
+    int64_t early_sent;   /* when the last early proof was sent; 0: there is none that counts */
+    int64_t early_due;    /* when the next one is due; CLOCK_NEVER: one is under way */
+    int32_t told_version; /* predecessor_version, read before the own znode was written to */
+    int64_t told_base; /* of the record, read before the own znode was written to; or LOCK_UNTOLD */
 
     /* settling */
     int64_t settled_at;            /* when the wait ends */
@@ -210,6 +229,8 @@ struct lock {
     uint32_t squaring; /* by the step under way */
 
     int64_t proof_sent; /* when the last write that names the own znode was sent */
+    bool unmarked;      /* while it is held: the own znode is not marked as held yet */
+    int64_t mark_at;    /* when to mark it; CLOCK_NEVER: it was tried, or there is no need */
     bool waited;        /* since the create, which then is no proof any more */
     bool backing_off;   /* the own znode is being deleted, to be made again later */
     int64_t proven_at;
@@ -278,6 +299,10 @@ void lock_note_own(struct lock *lock, const struct session_event *event);
 
 /* Returns true if the znode of the own name was this session's when it was last read. */
 bool lock_owns(const struct lock *lock);
+
+/* Returns true if the last answer about the own znode told that it is gone, or another session's.
+ */
+bool lock_own_is_gone(const struct lock *lock);
 
 /* Holds the lock from now on, by the last proof. */
 void lock_enter_held(struct lock *lock);

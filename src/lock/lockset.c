@@ -317,6 +317,27 @@ bool lockset_has_node(const struct lockset *set)
     return false;
 }
 
+bool lockset_is_vacated(const struct lockset *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->locks[i] && !lock_is_vacated(set->locks[i]))
+            return false;
+    return true;
+}
+
+bool lockset_is_next(const struct lockset *set)
+{
+    return set->current + 1 == set->count && lock_is_next(set->locks[set->current]);
+}
+
+bool lockset_is_awaited(const struct lockset *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->locks[i] && lock_is_awaited(set->locks[i]))
+            return true;
+    return false;
+}
+
 void lockset_free(struct lockset *set)
 {
     if (!set)

@@ -70,6 +70,15 @@ int lockset_tags(const struct lockset *set);
 /* Returns true if a znode of the set may be there. */
 bool lockset_has_node(const struct lockset *set);
 
+/* Returns true if the ensemble has confirmed that no znode of the set is left. */
+bool lockset_is_vacated(const struct lockset *set);
+
+/* Returns true if the end of one other contender may be all that the set waits for. */
+bool lockset_is_next(const struct lockset *set);
+
+/* Returns true if lock_is_awaited() is true of a lock of the set. */
+bool lockset_is_awaited(const struct lockset *set);
+
 /*
  * Writes a line "PATH GUID NODE" for each lock, with - for what is missing, for lockset_resume() in
  * another process.  Returns the length, as snprintf() does.

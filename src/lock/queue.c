@@ -6,17 +6,6 @@
 #include "base/xalloc.h"
 #include "lock/lock_parts.h"
 
-/* Joins again: somebody deleted the own znode, or a back-off did whose answer was lost. */
-static void rejoin(struct lock *lock)
-{
-    if (!lock->backing_off)
-        log_warning("somebody deleted the znode of this zkflock; joining the queue of %s again",
-                    lock->path);
-    lock_forget_place(lock);
-    lock_renew_guid(lock);
-    step_join(lock);
-}
-
 static bool is_unfair(const struct lock *lock)
 {
     return lock->terms.kind == NAMING_UNFAIR;
@@ -28,6 +17,7 @@ static void queue_up(struct lock *lock)
     lock->phase = LOCK_WAITING;
     lock->predecessor_holds = false;
     lock->waited = true;
+    early_forget(lock);
     step_verify_later(lock);
     step_watch(lock);
 }
@@ -80,7 +70,7 @@ static void consider_place(struct lock *lock)
     else if (!accept_znode(lock))
         return;
     else if (!lock->place.found)
-        rejoin(lock);
+        step_rejoin(lock);
     else if (lock->terms.permits)
         permit_consider(lock);
     else if (lock->place.ahead > 0 && lock->is_around)
@@ -108,6 +98,12 @@ static void consider_place(struct lock *lock)
 static bool is_last_change(const struct lock *lock)
 {
     return lock->pzxid == lock->czxid;
+}
+
+static void wait_in_line(struct lock *lock)
+{
+    early_joined(lock);
+    step_list(lock);
 }
 
 /* Goes on after the create.  An only child is first and needs no list. */
@@ -138,7 +134,7 @@ void queue_joined(struct lock *lock)
     else if (lock->census.children == 1 && is_last_change(lock))
         count_consider(lock); /* the create is the proof */
     else
-        step_list(lock);
+        wait_in_line(lock);
 }
 
 /* Reports the last create that was refused: the znodes above that one exist. */
@@ -193,12 +189,6 @@ static void predecessor_gone(struct lock *lock)
         step_list(lock);
 }
 
-/* Returns true if the own znode is not there; one of the same name may be another session's. */
-static bool own_is_gone(const struct lock *lock)
-{
-    return lock->rc[TAG_OWN] == ZNONODE || (lock->rc[TAG_OWN] == ZOK && !lock_owns(lock));
-}
-
 /* Reads the version of the own znode: somebody wrote to it, or an own write's answer was lost. */
 static void read_own_again(struct lock *lock)
 {
@@ -208,8 +198,8 @@ static void read_own_again(struct lock *lock)
 
 void queue_proven(struct lock *lock)
 {
-    if (own_is_gone(lock))
-        rejoin(lock);
+    if (lock_own_is_gone(lock))
+        step_rejoin(lock);
     else if (lock->rc[TAG_OWN] == ZBADVERSION)
         read_own_again(lock);
     else if (lock->rc[TAG_OWN] != ZOK)
@@ -226,8 +216,8 @@ void queue_proven(struct lock *lock)
 
 void queue_listed(struct lock *lock)
 {
-    if (own_is_gone(lock))
-        rejoin(lock);
+    if (lock_own_is_gone(lock))
+        step_rejoin(lock);
     else
         consider_place(lock);
 }
@@ -344,7 +334,7 @@ int64_t queue_tick(struct lock *lock)
     if (lock->step != STEP_NONE || !lock->predecessor || !session_connected(lock->session))
         return CLOCK_NEVER;
     if (clock_now() < lock->verify_at)
-        return lock->verify_at;
+        return clock_earlier(lock->verify_at, early_tick(lock));
     step_verify_later(lock);
     step_verify(lock);
     return CLOCK_NEVER;
@@ -352,7 +342,9 @@ int64_t queue_tick(struct lock *lock)
 
 void queue_predecessor_changed(struct lock *lock, int watch_type)
 {
-    if (watch_type == ZOO_DELETED_EVENT)
+    if (watch_type == ZOO_DELETED_EVENT && early_is_proven(lock))
+        step_census(lock);
+    else if (watch_type == ZOO_DELETED_EVENT)
         predecessor_gone(lock);
     else
         step_watch(lock);

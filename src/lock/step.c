@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/xalloc.h"
 #include "lock/contender.h"
 
@@ -80,6 +81,7 @@ void step_join(struct lock *lock)
     lock->above = (struct above){0};
     /* It is another place: nobody who vanishes from now on has been waited for. */
     lock->settled = false;
+    lock->told_base = LOCK_UNTOLD;
     session_create(lock->session, lock_tag(lock, TAG_CREATE), own, data,
                    lock->terms.kind == NAMING_UNFAIR ? ZOO_EPHEMERAL : ZOO_EPHEMERAL_SEQUENTIAL);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
@@ -87,6 +89,16 @@ void step_join(struct lock *lock)
     free(data);
     free(own);
     free(name);
+}
+
+void step_rejoin(struct lock *lock)
+{
+    if (!lock->backing_off)
+        log_warning("somebody deleted the znode of this zkflock; joining the queue of %s again",
+                    lock->path);
+    lock_forget_place(lock);
+    lock_renew_guid(lock);
+    step_join(lock);
 }
 
 /* The sync lets this server know of the create, which another one may have carried out. */
@@ -169,15 +181,47 @@ void step_verify(struct lock *lock)
 }
 
 /* With the version: somebody may have written there that the lock is to be given up. */
+static void write_own(struct lock *lock, enum tag tag, enum contender_state state)
+{
+    char *data = own_data(lock, state, 0);
+
+    session_set(lock->session, lock_tag(lock, tag), lock->node, data, lock->version);
+    free(data);
+}
+
 void step_prove(struct lock *lock)
 {
-    char *data = own_data(lock, CONTENDER_HELD, 0);
-
     flight_take_off(lock, STEP_PROVE, 2);
     lock->proof_sent = lock->sent;
-    session_set(lock->session, lock_tag(lock, TAG_OWN), lock->node, data, lock->version);
+    write_own(lock, TAG_OWN, CONTENDER_HELD);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
-    free(data);
+}
+
+/* In this order: what the count includes has happened before the own znode is looked at. */
+void step_census(struct lock *lock)
+{
+    flight_take_off(lock, STEP_CENSUS, 2);
+    session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
+    session_get(lock->session, lock_tag(lock, TAG_OWN), lock->node, SESSION_NO_WATCH);
+}
+
+void step_announce(struct lock *lock)
+{
+    write_own(lock, TAG_ANNOUNCE, CONTENDER_WAITING);
+}
+
+void step_prove_early(struct lock *lock)
+{
+    zoo_op_t op;
+
+    zoo_check_op_init(&op, lock->node, -1);
+    session_multi(lock->session, lock_tag(lock, TAG_EARLY), &op, 1);
+}
+
+void step_mark(struct lock *lock)
+{
+    lock->mark_at = CLOCK_NEVER;
+    write_own(lock, TAG_MARK, CONTENDER_HELD);
 }
 
 /*

@@ -88,9 +88,10 @@ static int execute(const struct command *command, pid_t parent)
     return errno;
 }
 
-_Noreturn void command_become(const struct command *command, pid_t parent, int failure)
+_Noreturn void command_become(const struct command *command, pid_t parent, int failure, int error)
 {
-    int error = execute(command, parent);
+    if (!error)
+        error = execute(command, parent);
 
     if (write(failure, &error, sizeof(error)) < 0)
         _exit(EXITCODE_OSERR);

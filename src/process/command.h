@@ -39,8 +39,8 @@ enum exitcode command_exec_failure(int error);
  * To be called in a fresh child of a process with one thread: restores the caller's state and
  * executes the command, which is killed when its parent dies.  parent is the parent's pid.  failure
  * is a pipe that closes on exec; if the command cannot be executed, writes errno, an int, to it,
- * and ends the process.
+ * and ends the process.  error: an errno because of which it is not executed, or 0.
  */
-_Noreturn void command_become(const struct command *command, pid_t parent, int failure);
+_Noreturn void command_become(const struct command *command, pid_t parent, int failure, int error);
 
 #endif

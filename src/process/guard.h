@@ -47,7 +47,8 @@ struct guard_mandate {
 
 /* Orders, from the keeper. */
 enum guard_order {
-    GUARD_SHARE, /* with a descriptor */
+    GUARD_SHARE,   /* with a descriptor */
+    GUARD_PREPARE, /* GO may follow soon: forks the process that will be the command */
     GUARD_GO,
     GUARD_EXTEND,
     GUARD_SIGNAL,         /* number: a signal for the command that came from the caller's side */

@@ -4,15 +4,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "process/guard_state.h"
+#include "process/helper.h"
 #include "process/tree.h"
 
 static int add_to_held(const char *name)
@@ -37,17 +40,86 @@ static int export_lock(const struct guard_state *guard, const struct guard_messa
     return 0;
 }
 
-/* Returns when the guard closes the other end, or dies. */
-static void await_close(int pipe_end)
+/*
+ * Returns 0 or errno.  Discards the signals that it sees before GO: they are not the command's. One
+ * at a time: behind GO they are.
+ */
+static int await_go(int pipe_end, struct guard_message *go)
 {
-    char nothing;
+    struct signalfd_siginfo signal;
+    sigset_t all;
+    int signal_fd;
 
-    while (read(pipe_end, &nothing, 1) < 0 && errno == EINTR)
-        continue;
+    sigfillset(&all);
+    signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signal_fd < 0)
+        return errno;
+
+    struct pollfd fds[] = {{.fd = pipe_end, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
+
+    while (poll(fds, 2, -1) < 0 || !fds[0].revents)
+        if (read(signal_fd, &signal, sizeof(signal)) < 0 && errno != EAGAIN)
+            return errno;
+    if (read(pipe_end, go, sizeof(*go)) != sizeof(*go))
+        _exit(EXITCODE_INTERNAL); /* the guard has ended */
+    close(signal_fd);
+    close(pipe_end);
+    return 0;
+}
+
+/* The process that will be the command: waits for GO. */
+static _Noreturn void runner(const struct guard_state *guard, pid_t parent, int pipe_end,
+                             int failure)
+{
+    struct guard_message go = {0};
+    int error;
+
+    helper_set_title("lock-command");
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(EXITCODE_INTERNAL);
+    if (guard->mandate->command->inherited.process_group)
+        setpgid(0, 0);
+    /* Once more when GO has come: by then the kernel has mapped the code and the memory for it. */
+    error = export_lock(guard, &go);
+    if (!error)
+        error = await_go(pipe_end, &go);
+    if (!error)
+        error = export_lock(guard, &go);
+    command_become(guard->mandate->command, parent, failure, error);
+}
+
+static void forget_runner(struct guard_state *guard)
+{
+    close(guard->runner.go_fd);
+    close(guard->runner.failure_fd);
+    guard->runner = (struct runner){0};
+}
+
+void guard_end_runner(struct guard_state *guard)
+{
+    if (guard->runner.pid == 0)
+        return;
+    kill(guard->runner.pid, SIGKILL);
+    waitpid(guard->runner.pid, NULL, 0);
+    forget_runner(guard);
+}
+
+void guard_leave_callers_group(const struct guard_mandate *mandate)
+{
+    /* One without a number here could not be joined again for GO. */
+    if (mandate->caller || mandate->command->inherited.process_group)
+        setpgid(0, 0);
+}
+
+static void join_callers_group(const struct guard_state *guard)
+{
+    if (guard->mandate->command->inherited.process_group)
+        setpgid(0, guard->mandate->command->inherited.process_group);
 }
 
 /*
- * Forks the command.  Returns 0 or errno.
+ * Forks the process that will be the command.  Returns 0 or errno.
  *
  * The guard must not stay in the command's process group, where it would get every signal that is
  * sent to the group.  Nor may it be in another group of the command's session.  The caller's group
@@ -55,50 +127,71 @@ static void await_close(int pipe_end)
  * would not count as orphaned until the command ends.  Then the kernel would send HUP to the whole
  * group, the caller included, if a process of it is stopped (kill_orphaned_pgrp() in Linux).
  *
- * So the guard joins the caller's group, forks the command there, and leaves for a session of its
- * own.  The command waits until the pipe leaving closes, and only then begins.
+ * So the guard joins the caller's group, forks there, and leaves it again; before GO for a session
+ * of its own.  The child leaves for a group of its own, where it waits for GO.  Then it joins the
+ * caller's group.
  *
  * The pipe failure closes on exec: what it yields is why the command could not be executed, and
  * never something that the command wrote.  The guard does not wait for that: a slow file server may
  * delay the execution for any time.
  */
-static int spawn(struct guard_state *guard)
+static int fork_runner(struct guard_state *guard)
 {
-    const struct command *command = guard->mandate->command;
-    int leaving[2];
-    int failure[2];
     pid_t self = getpid();
+    int go[2];
+    int failure[2];
 
-    if (pipe2(leaving, O_CLOEXEC) < 0)
+    if (pipe2(go, O_CLOEXEC) < 0)
         return errno;
     if (pipe2(failure, O_CLOEXEC | O_NONBLOCK) < 0) {
         int error = errno;
 
-        close(leaving[0]);
-        close(leaving[1]);
+        close(go[0]);
+        close(go[1]);
         return error;
     }
-    if (command->inherited.process_group)
-        setpgid(0, command->inherited.process_group);
-    guard->pid = fork();
-    if (guard->pid == 0) {
-        close(leaving[1]);
-        await_close(leaving[0]);
-        command_become(command, self, failure[1]);
+    join_callers_group(guard);
+
+    pid_t pid = fork();
+    int error = pid < 0 ? errno : 0;
+
+    if (pid == 0) {
+        close(go[1]);
+        runner(guard, self, go[0], failure[1]);
     }
-
-    int error = guard->pid < 0 ? errno : 0;
-
-    if (!error)
-        guard_tell(guard, GUARD_FORKED, guard->pid);
-    setsid();
-    close(leaving[0]);
-    close(leaving[1]);
+    guard_leave_callers_group(guard->mandate);
+    close(go[0]);
     close(failure[1]);
+    guard->runner = (struct runner){.pid = pid, .go_fd = go[1], .failure_fd = failure[0]};
     if (error)
-        close(failure[0]);
-    else
-        guard->exec_fd = failure[0];
+        forget_runner(guard);
+    return error;
+}
+
+void guard_prepare(struct guard_state *guard)
+{
+    /* Without a number of the caller's group the child could not join it again. */
+    if (guard->state == READY && guard->runner.pid == 0 && guard->mandate->caller_fd < 0 &&
+        guard->mandate->command->inherited.process_group)
+        fork_runner(guard); /* if it fails, GO tries again */
+}
+
+/* Starts the command.  Returns 0 or errno. */
+static int start(struct guard_state *guard, const struct guard_message *go)
+{
+    int error = guard->runner.pid ? 0 : fork_runner(guard);
+
+    if (error)
+        return error;
+    join_callers_group(guard);
+    setsid();
+    guard->pid = guard->runner.pid;
+    guard->exec_fd = guard->runner.failure_fd;
+    guard_tell(guard, GUARD_FORKED, guard->pid);
+    if (write(guard->runner.go_fd, go, sizeof(*go)) < 0 && errno != EPIPE)
+        error = errno; /* EPIPE: it has just been killed, as the command could be */
+    close(guard->runner.go_fd);
+    guard->runner = (struct runner){0};
     return error;
 }
 
@@ -134,6 +227,7 @@ void guard_start_command(struct guard_state *guard, const struct guard_message *
     /* The keeper may have been stopped between its proof and this order, or the guard since. */
     if (clock_now() >= clock_earlier(guard_first_signal_time(guard), go->late_at)) {
         guard->state = ENDED;
+        guard_end_runner(guard);
         guard_tell(guard, GUARD_REFUSED, clock_now() < guard_first_signal_time(guard));
         return;
     }
@@ -144,9 +238,7 @@ void guard_start_command(struct guard_state *guard, const struct guard_message *
         guard_tell(guard, GUARD_STARTED, 0);
         return;
     }
-    error = export_lock(guard, go);
-    if (!error)
-        error = spawn(guard);
+    error = start(guard, go);
     if (error)
         not_started(guard, error);
 }
@@ -163,6 +255,14 @@ static bool command_over(struct guard_state *guard, int status)
         guard_set_timer(guard, CLOCK_NEVER);
     guard->exit_status = status;
     return true;
+}
+
+static void runner_changed(struct guard_state *guard, int status)
+{
+    if (WIFSTOPPED(status))
+        kill(guard->runner.pid, SIGCONT); /* else it would still be stopped as the command */
+    else
+        forget_runner(guard);
 }
 
 /* Returns whether the command has ended, and the keeper is to be told. */
@@ -200,6 +300,8 @@ void guard_reap(struct guard_state *guard)
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
         if (pid == guard->pid)
             exited = command_changed(guard, status);
+        else if (pid == guard->runner.pid)
+            runner_changed(guard, status);
     if (awaits_empty_tree(guard) && guard_tree_has_ended(guard))
         guard_tree_is_empty(guard);
     /* After the report on the tree, so that the keeper knows what this end means for it. */

@@ -29,6 +29,7 @@ static void link_closed(struct guard_state *guard)
 {
     close(guard->link);
     guard->link = -1;
+    guard_end_runner(guard);
     if (guard->state == READY || guard->state == ENDED ||
         (guard->state == EXITED && !was_killed_with_keeper(guard)))
         guard_settle(guard);
@@ -102,6 +103,9 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
     switch ((enum guard_order)order->type) {
     case GUARD_SHARE:
         break; /* recvmsg() has opened the descriptor, and it stays open */
+    case GUARD_PREPARE:
+        guard_prepare(guard);
+        break;
     case GUARD_GO:
         if (guard->state == READY)
             guard_start_command(guard, order);
@@ -145,6 +149,7 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
             guard_end_tree(guard, order->number ? LEASE_KILL : guard->mandate->on_lost);
         break;
     case GUARD_DISMISS:
+        guard_end_runner(guard);
         _exit(0);
     }
 }
@@ -183,9 +188,7 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
     struct guard_state guard = {
         .state = READY, .link = link, .exec_fd = -1, .caller_fd = -1, .mandate = mandate};
 
-    /* A group without a number here could not be joined again in spawn(): stay in it until then. */
-    if (mandate->caller || mandate->command->inherited.process_group)
-        setpgid(0, 0);
+    guard_leave_callers_group(mandate);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     open_descriptors(&guard);
     tree_reserve();

@@ -20,7 +20,8 @@
  *   ENDING    -> KILLING   the grace is over; under --on-lost term only that of the limit
  *   ENDING, KILLING -> ENDED   waitpid() says ECHILD: nothing is left
  *   EXITED    -> LINGERING KEEP that came late: somebody is just being let in
- *   READY, EXITED, ENDED -> gone   DISMISS: what the command left behind lives on
+ *   READY, EXITED, ENDED -> gone   DISMISS: what the command left behind lives on, who waits for GO
+ *                                  does not
  *             -> gone      the keeper died: the guard releases its place     [guard_settle]
  *   any other -> KILLING   the keeper died                                   [link_closed]
  *   EXITED    -> KILLING   the keeper died, and KILL ended the command: one pattern hit both
@@ -29,7 +30,7 @@
  * command's time, whichever is earlier, see guard_watch().  No state leads back to RUNNING,
  * whatever the keeper says.  The guard has a process group of its own, so that it gets no signal
  * that a terminal sends to the command's group, and from RUNNING on a session of its own, see
- * spawn().  While the command runs it writes nothing and allocates nothing, except to list
+ * fork_runner().  While the command runs it writes nothing and allocates nothing, except to list
  * processes for a kill.
  */
 #ifndef ZKFLOCK_GUARD_STATE_H
@@ -44,6 +45,13 @@
 
 enum state { READY, RUNNING, LOST, EXITED, LINGERING, ENDING, KILLING, ENDED };
 
+/* READY: the process that will be the command.  It waits on a pipe for GO. */
+struct runner {
+    pid_t pid; /* 0: none */
+    int go_fd;
+    int failure_fd; /* exec_fd to be */
+};
+
 struct guard_state {
     int link;     /* -1: the keeper is dead */
     int child_fd; /* SIGCHLD */
@@ -53,6 +61,7 @@ struct guard_state {
     const struct guard_mandate *mandate;
 
     enum state state;
+    struct runner runner;
     pid_t pid;     /* the command's; 0 when it is reaped */
     pid_t stopped; /* what the guard stopped for the terminal, as kill(2) takes it; 0: nothing */
     int64_t lease_end;
@@ -112,6 +121,15 @@ void guard_lease_over(struct guard_state *guard);
 void guard_timer_due(struct guard_state *guard);
 
 /* ---- guard_command.c ---- */
+
+/* Gives the guard a process group of its own.  For GO it joins the caller's once more. */
+void guard_leave_callers_group(const struct guard_mandate *mandate);
+
+/* Obeys PREPARE. */
+void guard_prepare(struct guard_state *guard);
+
+/* Ends and reaps the process that waits for GO: an orphan would stay where init does not reap. */
+void guard_end_runner(struct guard_state *guard);
 
 /* Obeys GO, in READY. */
 void guard_start_command(struct guard_state *guard, const struct guard_message *go);

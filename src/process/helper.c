@@ -43,7 +43,7 @@ char **helper_copy_argv(int argc, char **argv)
     return copy;
 }
 
-static void set_title(const char *title)
+void helper_set_title(const char *title)
 {
     prctl(PR_SET_NAME, title);
     if (shown_size == 0)
@@ -68,7 +68,7 @@ pid_t helper_fork(int *link, int flags, const char *title)
     if (pid < 0)
         close(*link);
     if (pid == 0 && title)
-        set_title(title);
+        helper_set_title(title);
     errno = error;
     return pid;
 }

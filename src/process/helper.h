@@ -23,6 +23,9 @@ char **helper_copy_argv(int argc, char **argv);
  */
 pid_t helper_fork(int *link, int flags, const char *title);
 
+/* Makes the title, at most 15 characters, all that ps(1) shows of this process. */
+void helper_set_title(const char *title);
+
 /* ---- for one that stays behind when the caller goes on, under --hold ---- */
 
 /*

@@ -108,7 +108,7 @@ static void run(const struct hook *hook)
         return;
     }
     if (pid == 0)
-        command_become(&hook->command, self, failure[1]);
+        command_become(&hook->command, self, failure[1], 0);
     close(failure[1]);
 
     bool in_time = await(pid, clock_now() + HOOK_LIMIT, &wait_status);

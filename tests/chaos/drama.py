@@ -123,6 +123,15 @@ def stop_keeper(actor: Actor, run: Run) -> None:
         run.signal(signal.SIGCONT)
 
 
+def freeze(actor: Actor, run: Run) -> None:
+    """Of a waiter only: the command of a holder that is frozen past its lease cannot be ended in time."""
+    actor.host.freeze(True)
+    actor.struck()
+    if not run.begun():
+        time.sleep(actor.part.absence)
+    actor.host.freeze(False)
+
+
 def crash(actor: Actor, run: Run) -> None:
     at = actor.struck()
     actor.host.power_off()
@@ -157,6 +166,8 @@ FATES = (
     Fate("znode deleted", delete_node, 1, (EXIT_LOST,)),
     Fate("terminated", terminate, 4, (TERMINATED,), any_tree=False),
 )
+# Of the next in the queue.
+FATES_OF_NEXT = (*FATES, Fate("frozen", freeze, 8, (EXIT_LOST,)))
 TREES = ((), (), ("daemon",), ("deaf",), ("deaf", "daemon"))
 
 

@@ -12,9 +12,9 @@ EOF
   chmod +x beating
 }
 
-# last_proof: print when the last answered proof was sent; a create and a mark are proofs as well.
+# last_proof: print when the last answered proof was sent; a create and writes to the own znode are proofs as well.
 last_proof() {
-  steps frames "$LOCK" -t JOIN PROVE PROOF PROOF_CLAIMED | grep -v -e '-$' | tail -n 1 | cut -d' ' -f2
+  steps frames "$LOCK" -t JOIN ANNOUNCE PROVE MARK PROOF PROOF_CLAIMED | grep -v -e '-$' | tail -n 1 | cut -d' ' -f2
 }
 
 last_beat() {

@@ -264,6 +264,14 @@ asked_for() {
   return 1
 }
 
+# proved_early: true if a proof was answered; if nobody holds the lock through the proxy, one that was
+# sent ahead of time.
+proved_early() {
+  [ "$(steps frames "$LOCK" -t PROOF ANNOUNCE | grep -cv -e '-$')" -gt 0 ] && return
+  sleep 0.1
+  return 1
+}
+
 # let_pass: the proxy passes the message that it holds.
 let_pass() { echo >&"${PROXY[1]}"; }
 

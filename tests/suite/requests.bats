@@ -39,12 +39,16 @@ in_one_flight() {
   let_pass
 }
 
+# zkflock does not wait until the server has got its last message.
+ends_session() { steps frames "$LOCK" ${BY:+"$BY"} | grep -qx CLOSE; }
+
 # steps_are STEP...: fail unless zkflock took these steps, not counting those that depend on how long
 # it holds the lock; on connection $BY, if that is set.
 steps_are() {
   local steps
+  [[ $* != *CLOSE ]] || eventually ends_session
   steps=$(steps frames "$LOCK" ${BY:+"$BY"} |
-    grep -vx -e PROBE -e WATCH_OWN -e PROOF -e PROOF_CLAIMED | tr '\n' ' ')
+    grep -vx -e PROBE -e WATCH_OWN -e MARK -e ANNOUNCE -e PROOF -e PROOF_CLAIMED | tr '\n' ' ')
   assert_equal "${steps% }" "$*"
 }
 
@@ -109,23 +113,25 @@ teardown() {
 
 watches_its_predecessor_alone() { # watches_its_predecessor_alone [OPTION]: one that holds by it
   hold "$LOCK" first
-  asks_holding set 1 "$@" "$LOCK" sh -c 'touch b; until [ -e b.go ]; do sleep 0.05; done'
+  asks_holding get 11 "$@" "$LOCK" sh -c 'touch b; until [ -e b.go ]; do sleep 0.05; done'
   local b=$asker
   eventually asked_for WATCH
   background -z "$VIA" "$LOCK" true
   BY=2 eventually asked_for WATCH
+  eventually proved_early
   touch first
   wait "$holder"
-  BY=1 in_one_flight PROVE
+  BY=1 in_one_flight CENSUS
   eventually test -e b
   BY=2 eventually asked_for WATCH 2
+  BY=2 eventually asked_for PROOF
   touch b.go
   ends_with 0 "$b"
   ends_with 0 $!
   # Behind the holder itself it needs no second look.
-  BY=1 steps_are JOIN LIST WATCH PROVE LEAVE CLOSE
+  BY=1 steps_are JOIN LIST WATCH CENSUS LEAVE CLOSE
   # Its predecessor marked itself as the holder meanwhile.
-  BY=2 steps_are JOIN LIST WATCH WATCH PROVE LEAVE CLOSE
+  BY=2 steps_are JOIN LIST WATCH WATCH CENSUS LEAVE CLOSE
 }
 
 @test "in the queue: zkflock watches its predecessor alone and proves before it holds" {
@@ -151,7 +157,7 @@ watches_its_predecessor_alone() { # watches_its_predecessor_alone [OPTION]: one 
 
 @test "in the queue: zkflock proves again when somebody had written to its znode before the first proof" {
   hold "$LOCK" release
-  asks "$LOCK" true
+  asks --shared "$LOCK" true # it proves nothing ahead of time
   eventually asked_for WATCH
   zk "$ONE" set "$LOCK/$(zk "$ONE" ls "$LOCK" | tail -n 1)" $'zkflock/1 waiting\n'
   touch release
@@ -190,10 +196,11 @@ watches_its_predecessor_alone() { # watches_its_predecessor_alone [OPTION]: one 
   kill -TERM "$waiter"
   ends_with 143 "$waiter"
   eventually asked_for WATCH 2
+  eventually proved_early
   touch first
   wait "$first"
   ends_with 0 "$asker"
-  steps_are JOIN LIST WATCH LIST WATCH PROVE LEAVE CLOSE
+  steps_are JOIN LIST WATCH LIST WATCH CENSUS LEAVE CLOSE
 }
 
 @test "in the queue: zkflock looks again when its predecessor leaves while it sets its watch" {
@@ -226,10 +233,11 @@ long_lease() {
   zk "$ONE" set "$LOCK/$(zk "$ONE" ls "$LOCK" | head -n 1)" changed
   let_pass
   eventually asked_for WATCH 2
+  eventually proved_early
   touch first
   ends_with 0 "$holder"
   ends_with 0 "$asker"
-  steps_are JOIN LIST WATCH WATCH PROVE LEAVE CLOSE
+  steps_are JOIN LIST WATCH WATCH CENSUS LEAVE CLOSE
 }
 
 @test "in the queue: zkflock proves when all in front of it have left before it lists again" {
@@ -275,7 +283,7 @@ long_lease() {
 @test "behind a predecessor that stays long: zkflock verifies it by a write" {
   use_short_lease
   hold "$LOCK" first
-  asks "$LOCK" true
+  asks --shared "$LOCK" true
   eventually asked_for VERIFY
   eventually asked_for WATCH 2
   touch first
@@ -327,7 +335,7 @@ long_lease() {
 @test "behind a predecessor that vanishes: zkflock proves, marked as the holder, before it waits and behind it" {
   use_short_lease
   holds first "$LOCK"
-  asks "$LOCK" true
+  asks --shared "$LOCK" true
   eventually asked_for WATCH
   crashes first
   ends_with 0 "$asker"

@@ -128,11 +128,23 @@ lost_without_read() {
 
 @test "WRITE on the contender, to mark it or to ask for the lock" {
   hold "$LOCK" release
-  wait_in_line log "$LOCK" touch ran
+  wait_in_line log "$LOCK" sh -c 'until [ -e told ]; do sleep 0.05; done'
   node=$LOCK/$(zk "$ONE" ls "$LOCK" | tail -n 1)
   without w "$node"
   without w "$(holders_node "$LOCK")"
   steps_in 77 "not permitted to write to $(holders_node "$LOCK"): its ACL does not give this client WRITE" --revoke --yes "$LOCK"
+  touch release
+  wait "$holder"
+  eventually contains log "warning: not permitted to write to $node: its ACL does not give this client WRITE; --list shows it as held since it began to wait"
+  touch told
+  ends_with 0 "$waiter"
+}
+
+@test "WRITE on the contender of a reader, to mark it" {
+  hold "$LOCK" release
+  wait_in_line log --shared "$LOCK" touch ran
+  node=$LOCK/$(zk "$ONE" ls "$LOCK" | tail -n 1)
+  without w "$node"
   touch release
   wait "$holder"
   ends_with 77 "$waiter"

@@ -114,10 +114,10 @@ with = $LOCK/a, $LOCK/b" >config
 @test "--with: the lease runs from the oldest of the proofs" {
   for lock in a b; do zk "$ONE" create "$LOCK/$lock" $'zkflock/1 base=0 lease=12000ms\n'; done
   hold "$LOCK/b" first
-  # The creates and the mark pass; they are the only proofs.
+  # The creates and the mark pass; they are the only proofs.  Shared: nobody proves while it waits.
   PROXY_OF=multi listen hold-request 1
   beating
-  background -v -z "$VIA" --session-timeout 7 --with "$LOCK/b" "$LOCK/a" ./beating 2>log
+  background -v -z "$VIA" --session-timeout 7 --shared --with "$LOCK/b" "$LOCK/a" ./beating 2>log
   local set=$!
   eventually contains log "waiting for $LOCK/b"
   # zkflock takes the locks in the order of their names.  When it acquires b, its proof of a is older

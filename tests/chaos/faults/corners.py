@@ -1,8 +1,9 @@
-"""Faults 33 to 35: different leases, sets of locks and all kinds of contenders on one lock."""
+"""Faults 33 to 35 and 41: different leases, sets of locks, all kinds of contenders on one lock, and
+early proofs."""
 import dataclasses
 
 import kinds
-from drama import Part, draw_part, play, visit
+from drama import FATES_OF_NEXT, Part, draw_part, play, visit
 from makings import (BY_ZKFLOCK, EMPTY, EMPTY_CLOSED, EXIT_CONFIG, FOREIGN, OURS, OURS_CLOSED,
                      Making)
 from stage import Stage, scenario
@@ -117,3 +118,23 @@ def kinds_without_data(stage: Stage) -> None:
 @scenario(35, "all kinds on one path, without WRITE", "M O E L", corner=True)
 def kinds_without_write(stage: Stage) -> None:
     share_a_path(stage, stage.rng.choice([OURS_CLOSED, EMPTY_CLOSED]))
+
+
+@scenario(41, "the next in the queue is struck as its turn comes", "M O E L", corner=True)
+def next_struck(stage: Stage) -> None:
+    """Between its last early proof and the start of its command, or close to that."""
+    rng = stage.rng
+    kind = rng.choice([kinds.FAIR, kinds.FAIR, kinds.STYLES, kinds.SHARED])
+    lease = draw_record(stage)
+    lock = stage.private_lock(kind=kind, making=OURS, lease=lease)
+    holder = Part(lock, kinds.PLAIN, None, 0, rng.uniform(2, 4))
+    fate = rng.choices(FATES_OF_NEXT, [fate.weight for fate in FATES_OF_NEXT])[0]
+    start = rng.uniform(0.5, 1)
+    early = rng.uniform(0, rng.choice([0.3, lease / 3]))
+    struck = Part(lock, kinds.PLAIN, None, start, rng.uniform(0.05, 2), fate, strikes_holder=False,
+                  delay=max(0.0, holder.hold - start - early), absence=early + rng.uniform(0, 4))
+    behind = [draw_part(rng, lock, kind.draw(lock, rng, False), fated=0.3)
+              for _ in range(rng.randint(1, 2))]
+    vanishing = rng.random() < 0.3
+    parts = [draw_part(rng, lock, kinds.PLAIN, fated=1, latest=0) if vanishing else holder, struck]
+    play(stage, [*parts, *(dataclasses.replace(part, start=1 + part.start) for part in behind)])
