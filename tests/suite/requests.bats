@@ -103,8 +103,8 @@ teardown() {
 }
 
 @test "--with: while zkflock waits for a lock it watches its znode in the one that it has" {
-  hold "$LOCK/b" first
-  asks --with "$LOCK/b" "$LOCK/a" true
+  hold "$LOCK/b" first --lease 300
+  asks --lease 300 --with "$LOCK/b" "$LOCK/a" true # nothing else comes before PATIENCE is over
   LOCK=$LOCK/a eventually asked_for WATCH_OWN
   touch first
   wait "$holder"
