@@ -176,7 +176,6 @@ static bool await_lock(struct keeper *keeper)
             if (!waiting && !only_asks(keeper->options) && held_for_caller(keeper))
                 return false;
             waiting = true;
-            prepare(keeper);
             if (now >= give_up_at) {
                 int64_t patience_ends = clock_add(give_up_at, OUTLOOK_PATIENCE);
 
@@ -185,6 +184,7 @@ static bool await_lock(struct keeper *keeper)
                     return busy(keeper);
                 deadline = clock_earlier(deadline, patience_ends);
             } else {
+                prepare(keeper);
                 deadline = clock_earlier(deadline, give_up_at);
             }
         }

@@ -7,11 +7,12 @@
  *
  * In any doubt it proves anew, by PROVE.  tests/model/early.pml has the variants that let two run.
  *
- * An early proof checks the own znode.  But when the predecessor may have corrected the count of
- * departures, the next early proof writes to the own znode (ANNOUNCE).  Whoever waits for this
- * contender watches its znode, and then reads the count again, before this contender can hold the
- * lock: a server that shows a ghost shows a wrong count from that correction on.  See "Servers that
- * are wrong" in CONTRIBUTING.md.
+ * An early proof checks the own znode.  But when somebody has written to the predecessor's znode,
+ * by which the predecessor may have corrected the count of departures, the next early proof writes
+ * to the own znode (ANNOUNCE).  Until then no early proof counts.  Whoever waits for this contender
+ * watches its znode, and then reads the count again, before this contender can hold the lock: a
+ * server that shows a ghost shows a wrong count from that correction on.  See "Servers that are
+ * wrong" in CONTRIBUTING.md.
  */
 #include "lock/lock_parts.h"
 
@@ -24,8 +25,9 @@
 #include "ensemble/fault.h"
 
 /*
- * How often a contender writes to its own znode until it holds the lock, if it corrects nothing: it
- * marks it.  One that corrects the count has proven before, or told how long it waits.
+ * How often a contender writes to its own znode until it holds the lock, if it neither corrects the
+ * count nor announces: it marks it.  One that corrects has proven before, or told how long it
+ * waits.
  */
 #define WRITES_OF_HOLDER 1
 
@@ -77,7 +79,7 @@ static bool is_worth_it(const struct lock *lock)
            lock_knows_own(lock) && lock_is_next(lock);
 }
 
-/* Returns true if the predecessor has corrected nothing since the own znode was last written to. */
+/* Returns true if the predecessor surely has corrected nothing since the last ANNOUNCE. */
 static bool is_told(const struct lock *lock)
 {
     return lock->told_base == lock->record.base && lock->predecessor_version <= lock->told_version;
@@ -93,7 +95,7 @@ int64_t early_tick(struct lock *lock)
         early_forget(lock);
         return CLOCK_NEVER;
     }
-    if (clock_now() < lock->early_due && (told || lock->told_base == LOCK_UNTOLD))
+    if (clock_now() < lock->early_due)
         return lock->early_due;
     lock->early_sent = clock_now();
     lock->early_due = CLOCK_NEVER;

@@ -150,8 +150,8 @@ struct lock {
     bool sweeping; /* lock_resume(): leaves until nothing is found */
     bool vacated;  /* once LOCK_LEFT: the ensemble said that the znode is deleted */
     bool awaited;  /* once vacated: see lock_is_awaited() */
-    int32_t
-        children_at_multi; /* by LEAVE: how many the lock's znode has left, strangers too; else 0 */
+    /* How many the lock's znode had at the last write to it: by LEAVE the own one is among them. */
+    int32_t children_at_multi;
     struct lock_terms terms;
 
     /* the flight */
