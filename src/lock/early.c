@@ -9,7 +9,8 @@
  *
  * An early proof checks the own znode.  But when somebody has written to the predecessor's znode,
  * by which the predecessor may have corrected the count of departures, the next early proof writes
- * to the own znode (ANNOUNCE).  Until then no early proof counts.  Whoever waits for this contender
+ * to the own znode (ANNOUNCE).  So it does at first, if anybody may have corrected the count since
+ * the own create.  Until then no early proof counts.  Whoever waits for this contender
  * watches its znode, and then reads the count again, before this contender can hold the lock: a
  * server that shows a ghost shows a wrong count from that correction on.  See "Servers that are
  * wrong" in CONTRIBUTING.md.
@@ -53,6 +54,17 @@ void early_joined(struct lock *lock)
     bool same = lock->record_state == RECORD_OURS && lock->mzxid < lock->czxid;
 
     lock->told_base = same ? lock->record.base : LOCK_UNTOLD;
+}
+
+/*
+ * Only the one that is first can correct the count.  So the own create has told of all corrections
+ * only if the predecessor is first and the record has not been written since.
+ */
+void early_queued(struct lock *lock)
+{
+    early_forget(lock);
+    if (!lock->place.predecessor_first || lock->mzxid > lock->czxid)
+        lock->told_base = LOCK_UNTOLD;
 }
 
 static bool waits_for_unfair(const struct lock *lock)

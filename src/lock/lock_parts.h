@@ -137,7 +137,10 @@ bool early_is_proven(const struct lock *lock);
 /* Holds the lock, or proves anew, when CENSUS was answered. */
 void early_counted(struct lock *lock);
 
-/* Forgets the early proofs: the place in the queue has changed, or contact was lost. */
+/* Begins anew behind a predecessor; the list and the lock's znode behind it have been read. */
+void early_queued(struct lock *lock);
+
+/* Forgets the early proofs: contact was lost, or who is ahead has changed. */
 void early_forget(struct lock *lock);
 
 /* ---- held.c ---- */

@@ -17,7 +17,7 @@ static void queue_up(struct lock *lock)
     lock->phase = LOCK_WAITING;
     lock->predecessor_holds = false;
     lock->waited = true;
-    early_forget(lock);
+    early_queued(lock);
     step_verify_later(lock);
     step_watch(lock);
 }

@@ -96,6 +96,24 @@ readonly HOLDS='touch held; until [ -e go ]; do sleep 0.05; done'
   ends_with 0 "$behind"
 }
 
+# Else whoever is behind would not read the count again after a correction by somebody before.
+@test "with more than one ahead at first, its first early proof is a write to its znode" {
+  hold "$LOCK" first
+  wait_in_line log "$LOCK" sh -c "$HOLDS"
+  local second=$waiter
+  listen
+  background -z "$VIA" --session-timeout 6 "$LOCK" true
+  next=$!
+  eventually asked_for WATCH
+  touch first
+  ends_with 0 "$holder"
+  eventually asked_for ANNOUNCE
+  assert_equal "$(steps frames "$LOCK" | grep -m 1 -x -e ANNOUNCE -e PROOF)" ANNOUNCE
+  touch go
+  ends_with 0 "$second"
+  ends_with 0 "$next"
+}
+
 @test "-n sends no early proof" {
   listen
   hold "$LOCK" first
