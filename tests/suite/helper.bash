@@ -158,6 +158,7 @@ background() {
 # hold LOCK FILE [OPTION]...: takes the lock in the background and holds it until FILE is made; pid in
 # $holder.
 hold() {
+  rm -f "$2.held"
   background "${@:3}" "$1" sh -c 'touch "$1.held"; until [ -e "$1" ]; do sleep 0.05; done' hold "$2"
   holder=$!
   eventually test -e "$2.held"
