@@ -9,8 +9,8 @@
  *
  * An early proof checks the own znode.  But when somebody has written to the predecessor's znode,
  * by which the predecessor may have corrected the count of departures, the next early proof writes
- * to the own znode (ANNOUNCE).  So it does at first, if anybody may have corrected the count since
- * the own create.  Until then no early proof counts.  Whoever waits for this contender
+ * to the own znode (ANNOUNCE).  So does the first one, if anybody may have corrected the count
+ * since the own create.  Until then no early proof counts.  Whoever waits for this contender
  * watches its znode, and then reads the count again, before this contender can hold the lock: a
  * server that shows a ghost shows a wrong count from that correction on.  See "Servers that are
  * wrong" in CONTRIBUTING.md.

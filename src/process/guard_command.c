@@ -129,7 +129,8 @@ static void join_callers_group(const struct guard_state *guard)
  *
  * So the guard joins the caller's group, forks there, and leaves it again; before GO for a session
  * of its own.  The child leaves for a group of its own, where it waits for GO.  Then it joins the
- * caller's group.
+ * caller's group.  A child that was forked in the guard's group, and has not left it yet, would
+ * make setsid() fail.
  *
  * The pipe failure closes on exec: what it yields is why the command could not be executed, and
  * never something that the command wrote.  The guard does not wait for that: a slow file server may
