@@ -9,17 +9,16 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* Room for some two hundred servers; with more, the session has to expire. */
-#define ADDRESSES_SIZE 8192
-
-/* Room for some ten locks with the longest paths; with more, the same. */
-#define LOCKS_SIZE 24576
+/*
+ * Room for some ten locks with the longest paths and two hundred servers; with more, the session
+ * has to expire.
+ */
+#define TEXT_SIZE 32768
 
 struct entry {
     struct session_identity identity;
     int timeout_ms;
-    char locks[LOCKS_SIZE];
-    char addresses[ADDRESSES_SIZE];
+    char text[TEXT_SIZE]; /* the locks, and behind their zero the servers' addresses */
 };
 
 /* The keeper writes the entry that is not in force, since it may be killed while it writes. */
@@ -44,18 +43,23 @@ void legacy_write(struct legacy *legacy, const struct session *session, const st
     struct entry *next = &legacy->entries[in_force == 1];
     int64_t id = session_id(session);
 
-    if (id == 0 || lockset_export(set, next->locks, LOCKS_SIZE) >= LOCKS_SIZE)
+    if (id == 0)
         return;
-    if (in_force && now->identity.id == id && strcmp(now->locks, next->locks) == 0)
+
+    size_t locks_size = lockset_export(set, next->text, TEXT_SIZE) + 1;
+
+    if (locks_size > TEXT_SIZE)
+        return;
+    if (in_force && now->identity.id == id && strcmp(now->text, next->text) == 0)
         return;
 
     char *addresses = servers_export_addresses(servers);
-    size_t len = strlen(addresses) + 1;
+    size_t addresses_size = strlen(addresses) + 1;
 
-    if (len <= ADDRESSES_SIZE) {
+    if (addresses_size <= TEXT_SIZE - locks_size) {
         next->identity = session_identity(session);
         next->timeout_ms = session_timeout_ms(session);
-        memcpy(next->addresses, addresses, len);
+        memcpy(next->text + locks_size, addresses, addresses_size);
         atomic_store(&legacy->in_force, in_force == 1 ? 2 : 1);
     }
     free(addresses);
@@ -81,14 +85,14 @@ void legacy_settle(const struct legacy *legacy, struct servers *servers, int64_t
 
     if (!in_force)
         return;
-    servers_import_addresses(servers, entry->addresses);
+    servers_import_addresses(servers, entry->text + strlen(entry->text) + 1);
 
     struct session *session = session_resume(servers, entry->timeout_ms, &entry->identity);
 
     if (!session)
         return;
 
-    struct lockset *set = lockset_resume(session, entry->locks);
+    struct lockset *set = lockset_resume(session, entry->text);
 
     serve(session, set, clock_now() + patience);
     log_info("the keeper was killed; its place in the queue %s",
