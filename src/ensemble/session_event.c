@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,9 @@
  */
 #define FIRST_PAUSE (100 * CLOCK_MS)
 #define LONGEST_PAUSE (200 * CLOCK_MS)
+
+/* Names in a list whose memory is worth giving back. */
+#define LONG_LIST 100
 
 void session_spare(struct session *session)
 {
@@ -154,13 +158,31 @@ static bool resumes(struct session *session)
     return true;
 }
 
+/*
+ * Frees the event handed out last.  The memory of a long list goes back to the kernel, or a waiter
+ * would keep it; one event later, when the library's thread has freed its copy, too.
+ */
+static void drop_current(struct session *session)
+{
+    if (!session->current)
+        return;
+
+    bool long_list = session->current->event.children_len >= LONG_LIST;
+
+    item_free(session->current);
+    session->current = NULL;
+    if (session->had_long_list)
+        malloc_trim(0);
+    session->had_long_list = long_list;
+}
+
 bool session_next_event(struct session *session, struct session_event *event)
 {
     for (;;) {
         struct item *item = session->stuck ? NULL : item_pop(session);
         uint64_t count;
 
-        item_free(session->current);
+        drop_current(session);
         session->current = item;
         if (!item) {
             if (resumes(session)) {

@@ -67,6 +67,7 @@ struct session {
 
     /* the owner's */
     struct item *current; /* the event handed out last */
+    bool had_long_list;   /* the one before it had */
     struct item *oldest, *newest;
     bool connected;
     int64_t disconnected_since;

@@ -73,6 +73,22 @@ watches() { # how many fired, on deletions or changes
   assert_equal "$(cat served)" "$(printf '1\n3')"
 }
 
+@test "a waiter does not keep the memory of a long list that it read when it came" {
+  heap() { awk '/\[heap\]/ { heap = 1 } heap && /^Private_Dirty/ { print $2; exit }' "/proc/$1/smaps"; }
+  hold "$LOCK" release
+  wait_in_line first "$LOCK" true
+  first=$waiter
+  heap_of_first=$(heap $first)
+  others "$LOCK" _c_0123456789abcdef0123456789abcdef-lock- 3000
+  wait_in_line last "$LOCK" true
+  gave_back() { [ "$(heap $waiter)" -lt $((heap_of_first + 60)) ]; } # kB; the list takes 400
+  eventually gave_back
+  touch release
+  wait $first
+  kill $waiter
+  others_end
+}
+
 @test "different locks do not wait for each other" {
   hold "$LOCK" release
   run -0 zkflock -n "$LOCK-other" true
