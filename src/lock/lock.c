@@ -13,6 +13,7 @@
  *         -> LIST -> PROVE | WATCH    it went and more may be ahead
  *         -> CENSUS -> HELD           it went, only it was ahead, and a proof is fresh  [early.c]
  *                   -> PROVE          the census leaves a doubt
+ *                   -> JOIN           the own znode is gone
  *   PROVE -> HELD                     nobody vanished  [count_consider]
  *         -> LIST -> PROVE            somebody has written to the own znode  [queue_proven]
  *         -> SETTLING -> PROVE        somebody did: the lease is waited out, once  [lock_tick]
@@ -51,7 +52,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "ensemble/znode.h"
 #include "lock/lock_parts.h"
 
 /*
@@ -215,73 +215,6 @@ void lock_handle(struct lock *lock, const struct session_event *event)
     lock_check(lock);
 }
 
-int lock_first_tag(int index)
-{
-    return index * TAG_LIMIT;
-}
-
-static struct lock *create(struct session *session, int index, const char *path)
-{
-    struct lock *lock = xcalloc(1, sizeof(*lock));
-
-    lock->session = session;
-    lock->path = xstrdup(path);
-    lock->tag_base = lock_first_tag(index);
-    flight_forget(lock);
-    return lock;
-}
-
-/* The znode above a semaphore that is called like a part of one; NULL: it is not. */
-static char *outer_path(const char *semaphore)
-{
-    const char *last = strrchr(semaphore, '/');
-
-    return last > semaphore && strcmp(last + 1, RECIPE_SEMAPHORE_LOCKS) == 0
-               ? znode_above(semaphore)
-               : NULL;
-}
-
-struct lock *lock_new(struct session *session, int index, const char *path,
-                      const struct lock_terms *terms)
-{
-    struct lock *lock = create(session, index, path);
-
-    lock->record.lease_ms = terms->lease / CLOCK_MS;
-    lock->terms = *terms;
-    if (terms->above != LOCK_ABOVE_ANY)
-        lock->above_path = znode_above(path);
-    if (terms->above == LOCK_ABOVE_NO_LOCK)
-        lock->outer_path = outer_path(lock->above_path);
-    lock_renew_guid(lock);
-    step_join(lock); /* sent with the handshake */
-    lock_check(lock);
-    return lock;
-}
-
-struct lock *lock_resume(struct session *session, int index, const char *path, const char *guid,
-                         const char *node)
-{
-    struct lock *lock = create(session, index, path);
-
-    strncpy(lock->guid, guid, sizeof(lock->guid) - 1);
-    /* Of a name without the GUID it has to be found out again and again whose it is. */
-    lock->terms.kind = *guid ? NAMING_MUTEX : NAMING_UNFAIR;
-    if (*guid)
-        lock->step = STEP_SWEEP;
-    else if (*node)
-        lock->step = STEP_CLAIM;
-    else
-        lock->step = STEP_END; /* what there may be goes when the session is ended */
-    if (!*guid && *node)
-        lock->node = xstrdup(node);
-    lock->phase = LOCK_LEAVING;
-    lock->leaving = true;
-    lock->sweeping = *guid != '\0';
-    lock->retry = true; /* once there is contact */
-    lock_check(lock);
-    return lock;
-}
-
 static int64_t tick_settling(struct lock *lock)
 {
     if (lock->settled)
@@ -398,17 +331,4 @@ bool lock_is_awaited(const struct lock *lock)
 int64_t lock_token(const struct lock *lock)
 {
     return lock->czxid;
-}
-
-void lock_free(struct lock *lock)
-{
-    if (!lock)
-        return;
-    free(lock->path);
-    free(lock->above_path);
-    free(lock->outer_path);
-    free(lock->node);
-    free(lock->predecessor);
-    free(lock->failure_text);
-    free(lock);
 }

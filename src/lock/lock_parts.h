@@ -1,6 +1,7 @@
 /*
  * The files that make up the protocol, for each other and for nobody else:
  *
+ *     lock_new.c     a lock is made, and freed
  *     lock.c         events and steps, and who takes them; its head has the diagram
  *     queue.c        from nothing to the head of the queue
  *     permit.c       the same for a permit of a semaphore
