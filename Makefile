@@ -12,6 +12,8 @@
 #                   (ROWS="handover free": only these rows, ROWS=list names them; JSON=1: as JSON)
 #   make bench-plot draws the time of a hand-over against the number of waiters, beside other clients
 #                   (PLOT=build/handover.svg)
+#   make bench-scale  a long queue at an ensemble of three, and the end of its leader
+#                   (WAITERS=1000)
 #   make chaos      faults drawn at random against a crowd of contenders; as root
 #                   (SEED=1 MINUTES=3; one by one: tests/chaos/run fault 4)
 #   make combine    options and keys in triples drawn by lot (SEED=1 TRIPLES=3000)
@@ -34,6 +36,7 @@ SEED ?= 1
 MINUTES ?= 3
 TRIPLES ?= 3000
 PLOT ?= $(BUILD)/handover.svg
+WAITERS ?= 1000
 
 PREFIX ?= /usr/local
 bindir ?= $(PREFIX)/bin
@@ -76,7 +79,7 @@ need = ./tests/need
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = $(if $(filter-out 0,$(V))$(silent),,@printf '%-5s %s\n' $(1) $(2) && )
 
-.PHONY: all help demo check checked benched unit model bench bench-plot interop chaos combine mutants lint format install uninstall clean
+.PHONY: all help demo check checked benched unit model bench bench-plot bench-scale interop chaos combine mutants lint format install uninstall clean
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
@@ -164,6 +167,11 @@ bench-plot:
 	@$(need) build zookeeper bench plot
 	@$(MAKE) --no-print-directory benched
 	@./tests/bench/plot $(BUILD) $(PLOT)
+
+bench-scale:
+	@$(need) build zookeeper bench
+	@$(MAKE) --no-print-directory benched
+	@./tests/bench/scale $(BUILD) $(WAITERS)
 
 chaos:
 	@$(need) build zookeeper chaos

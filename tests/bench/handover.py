@@ -1,6 +1,7 @@
 """Hand-overs: the time from the end of one command to the start of the next, with zkflock and peers."""
 import itertools
 import os
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +30,14 @@ def poll(queued: Callable[[], int], count: int) -> None:
 
 def await_keys(site: Site, lock: str, count: int) -> None:
     keys = ["etcdctl", "get", lock + "/", "--prefix", "--keys-only"]
-    poll(lambda: len(processes.run(keys, env=site.environ).split()), count)
+
+    def queued() -> int:
+        try:
+            return len(processes.run(keys, env=site.environ).split())
+        except processes.Failure:  # etcd has too much to do
+            return 0
+
+    poll(queued, count)
 
 
 def await_flocks(site: Site, lock: str, count: int) -> None:
@@ -83,13 +91,17 @@ def stamps(file: str) -> list[list[int]]:
 def line_up(site: Site, peer: Peer, lock: str, count: int, command: list[str]) -> list[Popen]:
     """Starts so many contenders; returns when all of them are in the queue."""
     queue: list[Popen] = []
-    if peer.many:
-        queue = [processes.start(peer.argv(site, lock, count) + command, env=site.environ)]
-        peer.await_queue(site, lock, count)
-    while not peer.many and len(queue) < count:
-        queue += [processes.start(peer.argv(site, lock, 1) + command, env=site.environ)
-                  for _ in range(min(BATCH, count - len(queue)))]
-        peer.await_queue(site, lock, len(queue))
+    try:
+        if peer.many:
+            queue = [processes.start(peer.argv(site, lock, count) + command, env=site.environ)]
+            peer.await_queue(site, lock, count)
+        while not peer.many and len(queue) < count:
+            queue += [processes.start(peer.argv(site, lock, 1) + command, env=site.environ)
+                      for _ in range(min(BATCH, count - len(queue)))]
+            peer.await_queue(site, lock, len(queue))
+    except processes.Failure:
+        processes.end(queue, signal.SIGKILL)  # they would slow what is measured next
+        raise
     return queue
 
 

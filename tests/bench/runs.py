@@ -133,14 +133,14 @@ class Relay:
         client, _ = self._listener.accept()
         server = socket.create_connection(self._server)
         threading.Thread(target=self._send, args=(client, server), daemon=True).start()
-        with contextlib.suppress(ConnectionError), client:
+        with contextlib.suppress(OSError), client:
             while data := server.recv(1 << 16):
                 self.read += len(data)
                 client.sendall(data)
 
     @staticmethod
     def _send(client: socket.socket, server: socket.socket) -> None:
-        with contextlib.suppress(ConnectionError), server:
+        with contextlib.suppress(OSError), server:
             while data := client.recv(1 << 16):
                 server.sendall(data)
 
