@@ -266,8 +266,15 @@ static int64_t tick_connection(struct session *session)
     int64_t now = clock_now();
 
     if (!session->established) {
-        /* A session that the library has just been given is met in the queue, not lost here. */
+        /*
+         * Cut first, or the library could still be given a session, and send what is queued, while
+         * the handle is closed: a znode that nobody knows of.  A session that it was given just
+         * before is met in the queue, not lost here.
+         */
         if (now >= session->attempt_until && !session_alive(session)) {
+            failover_cut(&session->failover);
+            if (session_alive(session))
+                return session->attempt_until = now + FIRST_PATIENCE; /* until its event is read */
             if (!drop_handle(session))
                 return CLOCK_NEVER;
             request_fail_all(session);

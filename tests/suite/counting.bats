@@ -321,3 +321,13 @@ EOF
   ends_with 0 "$waiter"
   close_proxy
 }
+
+# The fifth thread closes the library's handle; it starts so late that the server answers before.
+@test "a server that makes the session when another one is asked already leaves no znode behind" {
+  PROXY_OF=connect open_proxy late 1:0.72
+  ASAN_OPTIONS=detect_leaks=0 run -0 strace -f -o calls -e trace=clone3 -e inject=clone3:delay_enter=60000:when=5 \
+    zkflock -v -z "$VIA" "$LOCK" true
+  refute_output --partial "a contender vanished"
+  assert contains calls "DELAYED"
+  close_proxy
+}
