@@ -78,14 +78,14 @@ watches() { # how many fired, on deletions or changes
   hold "$LOCK" release
   wait_in_line first "$LOCK" true
   first=$waiter
-  heap_of_first=$(heap $first)
+  heap_of_first=$(heap "$first")
   others "$LOCK" _c_0123456789abcdef0123456789abcdef-lock- 3000
   wait_in_line last "$LOCK" true
-  gave_back() { [ "$(heap $waiter)" -lt $((heap_of_first + 60)) ]; } # kB; the list takes 400
+  gave_back() { [ "$(heap "$waiter")" -lt $((heap_of_first + 60)) ]; } # kB; the list takes 400
   eventually gave_back
   touch release
-  wait $first
-  kill $waiter
+  wait "$first"
+  kill "$waiter"
   others_end
 }
 
