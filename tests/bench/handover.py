@@ -88,6 +88,11 @@ def stamps(file: str) -> list[list[int]]:
         return []
 
 
+def gaps(times: list[list[int]]) -> list[float]:
+    """The ms from the end of each command to the start of the next; below 0 if they overlapped."""
+    return [(after[0] - before[1]) / 1e6 for before, after in itertools.pairwise(times)]
+
+
 def line_up(site: Site, peer: Peer, lock: str, count: int, command: list[str]) -> list[Popen]:
     """Starts so many contenders; returns when all of them are in the queue."""
     queue: list[Popen] = []
@@ -122,7 +127,7 @@ def play(site: Site, peer: Peer, waiters: int, turns: int = 0) -> list[float]:
         for process in queue:
             process.wait()
         times = stamps(file)
-    return [(after[0] - before[1]) / 1e6 for before, after in itertools.pairwise(times)]
+    return gaps(times)
 
 
 def play_floor(site: Site) -> list[float]:

@@ -75,3 +75,9 @@ def end_all() -> None:
     while time.monotonic() < deadline and any(process.poll() is None for process in left):
         time.sleep(0.05)
     end(left, signal.SIGKILL)
+
+
+def available_mib() -> float:
+    """Memory that processes could still have."""
+    with open("/proc/meminfo") as f:
+        return next(int(line.split()[1]) / 1024 for line in f if line.startswith("MemAvailable:"))
