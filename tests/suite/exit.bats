@@ -41,10 +41,10 @@ load helper
 }
 
 @test "1 when -w runs out, long before zkflock has something else to do" {
-  hold "$LOCK" release
+  hold "$LOCK" release --lease 120
   began=$(now)
-  # With -q there is no message about the wait.
-  run -1 zkflock -q -w 0.3 --session-timeout 40 "$LOCK" touch ran
+  # With -q there is no message about the wait, and the next in line shows every 20 s that it lives.
+  run -1 zkflock -q -w 0.3 --session-timeout 40 --lease 120 "$LOCK" touch ran
   within 10000 "$began" "$(now)"
   touch release
   ends_with 0 "$holder"
