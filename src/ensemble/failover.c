@@ -148,17 +148,20 @@ int64_t failover_watch_handshake(struct failover *failover, zhandle_t *handle,
     int64_t now = clock_now();
     unsigned int doublings =
         failover->handshakes < DOUBLINGS_MAX ? failover->handshakes : DOUBLINGS_MAX;
+    int64_t patience = first_patience << doublings;
 
     if (zoo_state(handle) != ZOO_ASSOCIATING_STATE) {
         failover->handshake_since = 0;
-    } else if (failover->handshake_since == 0) {
-        failover->handshake_since = now;
-    } else if (now >= failover->handshake_since + (first_patience << doublings)) {
-        log_info("the server does not answer; trying again");
-        failover->handshakes++;
-        failover->handshake_since = 0;
-        failover_cut(failover);
+        return now + HANDSHAKE_LOOK;
     }
+    if (failover->handshake_since == 0)
+        failover->handshake_since = now;
+    if (now < failover->handshake_since + patience)
+        return failover->handshake_since + patience;
+    log_info("the server does not answer; trying again");
+    failover->handshakes++;
+    failover->handshake_since = 0;
+    failover_cut(failover);
     return now + HANDSHAKE_LOOK;
 }
 

@@ -128,6 +128,7 @@ struct session *session_resume(const struct servers *servers, int timeout_ms,
  */
 static bool drop_handle(struct session *session)
 {
+    pace_end(&session->pace, session->handle);
     session->stuck |= !handle_close(session->handle, &session->failover);
     session->handle = NULL;
     session->resume_at = 0;
@@ -258,6 +259,12 @@ void session_set_patience(struct session *session, int64_t patience)
     session->failover.patience = patience;
 }
 
+void session_set_pacing(struct session *session, bool paced)
+{
+    session->paced = paced;
+    pace_end(&session->pace, session->handle);
+}
+
 /* ---- events, for the owner ---- */
 
 /* Keeps the connection up; returns when to call again. */
@@ -282,8 +289,14 @@ static int64_t tick_connection(struct session *session)
         }
         return session->attempt_until;
     }
-    if (!session->connected)
-        return failover_watch_handshake(&session->failover, session->handle, FIRST_PATIENCE);
+    if (!session->connected) {
+        int64_t look =
+            failover_watch_handshake(&session->failover, session->handle, FIRST_PATIENCE);
+
+        return session->paced ? pace_tick(&session->pace, session->handle,
+                                          session_timeout_ms(session), look)
+                              : look;
+    }
     if (!session->oldest)
         return CLOCK_NEVER;
     /* The companion may fail at once, and the request with it. */

@@ -115,6 +115,12 @@ int64_t session_tick(struct session *session);
 void session_set_patience(struct session *session, int64_t patience);
 
 /*
+ * Whether it rests for longer and longer between its attempts to connect, once it has lost contact,
+ * see pace.h.  At first it does not.  Not for who has a lock: its lease runs out meanwhile.
+ */
+void session_set_pacing(struct session *session, bool paced);
+
+/*
  * Turns to another server: this one is not to be trusted.  SESSION_CONNECTED follows in any case,
  * at the same server if it cannot be left.
  */

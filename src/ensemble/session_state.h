@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "ensemble/failover.h"
+#include "ensemble/pace.h"
 #include "ensemble/session.h"
 
 /* A server that has refused a request for lack of capacity counts as overloaded for so long. */
@@ -87,6 +88,8 @@ struct session {
     int64_t last_companion;
     struct session_identity resumed; /* the session to go on with; id 0: none */
     struct failover failover;
+    struct pace pace;
+    bool paced; /* see session_set_pacing() */
 };
 
 /* Notes a loss of contact, perhaps before the event of it. */

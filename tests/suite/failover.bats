@@ -221,3 +221,27 @@ through_proxy() {
   assert_equal "$cut" cut
   nothing_left_of "$LOCK"
 }
+
+@test "without contact, a waiter tries to connect less and less often; a holder goes on, and who leaves" {
+  tries() { grep -c 'connect(' "tries.$1"; }
+  longest_gap() { awk '/connect\(/ { if (last && $2 - last > gap) gap = $2 - last; last = $2 } END { print int(gap * 1000) }' "tries.$1"; }
+  open_proxy
+  hold "$LOCK" release -z "$VIA"
+  wait_in_line log -z "$VIA" "$LOCK" true
+  for who in holder waiter; do
+    strace -f -qq -ttt -e trace=connect -o "tries.$who" -p "${!who}" 3>&- 4>&- &
+    eventually grep -q '^TracerPid:.*[1-9]' "/proc/${!who}/status"
+  done
+  close_proxy
+  rests() { [ "$(longest_gap waiter)" -ge 900 ]; } # ms; the library itself rests for 250
+  eventually rests
+  holder_tries_more() { [ "$(tries holder)" -ge $((2 * $(tries waiter))) ]; }
+  eventually holder_tries_more
+  before=$(tries waiter)
+  kill -TERM "$waiter"
+  ends_with 143 "$waiter"
+  # For 5 s it tries to give its place back; a waiter rests for up to 3.75 s.
+  [ "$(tries waiter)" -ge $((before + 10)) ]
+  ends_with 75 "$holder"
+  wait
+}
