@@ -13,8 +13,7 @@ ENSEMBLE = os.path.join(HERE, "..", "ensemble")
 # A server that has just started interprets what it will have compiled after some 1000 runs.
 WARM_UP = 1000
 # Servers of thousands of clients, all of which are on this machine, where servers have their own.
-# Each client has a session; so nice(1) has no effect on the others, but sched(7)'s autogroup has.
-CROWD_NICE = "-19"
+CROWD_UNDER = ["chrt", "--rr", "1"]
 CROWD_JAVA = "-Xmx1g"
 
 
@@ -67,17 +66,14 @@ class Site:
     def __enter__(self) -> "Site":
         os.mkdir(self.directory)
         try:
+            under = CROWD_UNDER if self.crowd else self.slow
             java = CROWD_JAVA if self.crowd else ""
             subprocess.run([ENSEMBLE, "start", f"{self.directory}/zk", str(self.servers)], check=True,
-                           env={**os.environ, "ENSEMBLE_UNDER": " ".join(self.slow),
+                           env={**os.environ, "ENSEMBLE_UNDER": " ".join(under),
                                 "ENSEMBLE_JAVA": java})
             with open(f"{self.directory}/zk/servers") as f:
                 self.environ["ZKFLOCK_SERVERS"] = f.read().strip()
-            if self.crowd:
-                for process in [*self.pids(), "self"]:
-                    with open(f"/proc/{process}/autogroup", "w") as f:
-                        f.write(CROWD_NICE)
-            else:
+            if not self.crowd:
                 self._start_etcd()
         except BaseException:
             self._stop()
