@@ -43,8 +43,7 @@ int64_t pace_tick(struct pace *pace, zhandle_t *handle, int timeout_ms, int64_t 
         wake(pace, handle);
         pace->until = now + ROUND;
     } else if (!pace->rests && now >= pace->until && zoo_state(handle) == BETWEEN_CONNECTIONS) {
-        pace->length =
-            pace->length ? clock_earlier(2 * pace->length, timeout / 4) : timeout / 16;
+        pace->length = pace->length ? clock_earlier(2 * pace->length, timeout / 4) : timeout / 16;
         pace->until = now + spread(pace->length);
         pace->rests = lock_reconfig(handle) == 0;
     }

@@ -293,9 +293,9 @@ static int64_t tick_connection(struct session *session)
         int64_t look =
             failover_watch_handshake(&session->failover, session->handle, FIRST_PATIENCE);
 
-        return session->paced ? pace_tick(&session->pace, session->handle,
-                                          session_timeout_ms(session), look)
-                              : look;
+        return session->paced
+                   ? pace_tick(&session->pace, session->handle, session_timeout_ms(session), look)
+                   : look;
     }
     if (!session->oldest)
         return CLOCK_NEVER;
