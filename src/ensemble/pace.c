@@ -32,18 +32,19 @@ static void wake(struct pace *pace, zhandle_t *handle)
     pace->rests = false;
 }
 
-int64_t pace_tick(struct pace *pace, zhandle_t *handle, int timeout_ms, int64_t look)
+int64_t pace_tick(struct pace *pace, zhandle_t *handle, int64_t look, int64_t lost_at)
 {
     int64_t now = clock_now();
-    int64_t timeout = timeout_ms * CLOCK_MS;
+    int64_t most = (lost_at - now) / 4;
 
     if (!lock_reconfig || !unlock_reconfig)
         return look;
     if (!pace->until || (pace->rests && now >= pace->until)) {
         wake(pace, handle);
         pace->until = now + ROUND;
-    } else if (!pace->rests && now >= pace->until && zoo_state(handle) == BETWEEN_CONNECTIONS) {
-        pace->length = pace->length ? clock_earlier(2 * pace->length, timeout / 4) : timeout / 16;
+    } else if (!pace->rests && now >= pace->until && most >= ROUND &&
+               zoo_state(handle) == BETWEEN_CONNECTIONS) {
+        pace->length = pace->length ? clock_earlier(2 * pace->length, most) : most / 4;
         pace->until = now + spread(pace->length);
         pace->rests = lock_reconfig(handle) == 0;
     }

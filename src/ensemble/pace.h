@@ -21,12 +21,13 @@ struct pace {
 };
 
 /*
- * While a session is without contact: once the library has tried all servers, has it rest for up to
- * a 16th of the session timeout (ms), then an 8th, then each time a 4th.  Returns when to call
- * again: at the rest's end, or else at look.  The shared library does not export the lock; then
- * this does nothing.
+ * While a session is without contact: has the library rest when it is between two connections, some
+ * moments after it could go on.  The first rest takes a 16th of the time that is left until the
+ * session may be lost, or less; each is twice as long as the one before, but takes no more than a
+ * quarter of the time that is left.  Returns when to call again: at the rest's end, or else at
+ * look.  The shared library does not export the lock; then this does nothing.
  */
-int64_t pace_tick(struct pace *pace, zhandle_t *handle, int timeout_ms, int64_t look);
+int64_t pace_tick(struct pace *pace, zhandle_t *handle, int64_t look, int64_t lost_at);
 
 /* There is contact again, or the handle is to be closed.  Always by the same thread. */
 void pace_end(struct pace *pace, zhandle_t *handle);

@@ -262,10 +262,17 @@ void session_set_patience(struct session *session, int64_t patience)
 void session_set_pacing(struct session *session, bool paced)
 {
     session->paced = paced;
-    pace_end(&session->pace, session->handle);
+    if (!paced)
+        pace_end(&session->pace, session->handle);
 }
 
 /* ---- events, for the owner ---- */
+
+/* When the servers may end the session for want of contact. */
+static int64_t loss_due(const struct session *session)
+{
+    return session->disconnected_since + session_timeout_ms(session) * CLOCK_MS;
+}
 
 /* Keeps the connection up; returns when to call again. */
 static int64_t tick_connection(struct session *session)
@@ -293,10 +300,10 @@ static int64_t tick_connection(struct session *session)
         int64_t look =
             failover_watch_handshake(&session->failover, session->handle, FIRST_PATIENCE);
 
-        return session->paced
-                   ? pace_tick(&session->pace, session->handle, session_timeout_ms(session), look)
-                   : look;
+        return session->paced ? pace_tick(&session->pace, session->handle, look, loss_due(session))
+                              : look;
     }
+    pace_end(&session->pace, session->handle);
     if (!session->oldest)
         return CLOCK_NEVER;
     /* The companion may fail at once, and the request with it. */

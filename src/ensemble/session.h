@@ -115,8 +115,8 @@ int64_t session_tick(struct session *session);
 void session_set_patience(struct session *session, int64_t patience);
 
 /*
- * Whether it rests for longer and longer between its attempts to connect, once it has lost contact,
- * see pace.h.  At first it does not.  Not for who has a lock: its lease runs out meanwhile.
+ * Whether the session, once it has lost contact, rests between its attempts to connect, see pace.h.
+ * At first it does not.  Not for who has a lock: its lease runs out meanwhile.
  */
 void session_set_pacing(struct session *session, bool paced);
 

@@ -130,7 +130,6 @@ static bool note(struct session *session, struct item *item)
         session->resume_at = 0;
         note_connected(session);
         failover_connected(&session->failover);
-        pace_end(&session->pace, session->handle);
         if (turns_again(session))
             return false;
         ask_next(session);

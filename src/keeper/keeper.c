@@ -90,7 +90,6 @@ static void leave_queue(struct keeper *keeper)
     int64_t deadline =
         clock_now() + clock_earlier(GIVE_BACK_PATIENCE, keeper->options->connect_timeout);
 
-    session_set_pacing(keeper->try.session, false);
     lockset_leave(keeper->try.locks);
     while (lockset_phase(keeper->try.locks) == LOCK_LEAVING && clock_now() < deadline)
         keeper_pump(keeper, deadline);

@@ -80,7 +80,6 @@ bool keeper_connect(struct keeper *keeper)
     }
     session_set_patience(keeper->try.session,
                          lease_plan(keeper->try.items[0].terms.lease, LEASE_OWN_GRACE).patience);
-    session_set_pacing(keeper->try.session, true);
     keeper->try.locks = lockset_new(keeper->try.session, keeper->try.items, keeper->try.items_len);
     while (!session_connected(keeper->try.session)) {
         int64_t now = clock_now();

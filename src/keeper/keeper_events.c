@@ -153,10 +153,14 @@ void keeper_pump(struct keeper *keeper, int64_t deadline)
 
     if (crowded)
         deadline = clock_earlier(deadline, clock_now() + CROWDED_PAUSE);
-    if (keeper->try.session)
-        deadline = clock_earlier(deadline, session_tick(keeper->try.session));
     if (keeper->try.locks)
         deadline = clock_earlier(deadline, lockset_tick(keeper->try.locks));
+    if (keeper->try.session) {
+        session_set_pacing(keeper->try.session,
+                           keeper->try.locks && lockset_only_waits(keeper->try.locks));
+        /* Last, as it watches also the requests that were just sent. */
+        deadline = clock_earlier(deadline, session_tick(keeper->try.session));
+    }
     if (poll(fds, sizeof(fds) / sizeof(fds[0]), clock_poll_timeout(deadline)) < 0)
         return;
     if (fds[2].revents) {

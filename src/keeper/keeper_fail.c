@@ -85,7 +85,8 @@ bool keeper_front_died(struct keeper *keeper)
 
 bool keeper_guard_died(struct keeper *keeper)
 {
-    log_error("the guard process was killed, so the command was ended");
+    log_error("the guard process was killed, so the command was %s",
+              keeper->run.state == RUN_NOT_BEGUN ? "not started" : "ended");
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 

@@ -297,8 +297,6 @@ static void start(struct keeper *keeper)
     keeper_share_entries(keeper);
     front_before_command(keeper->front);
     keeper_job_order(keeper, run->sent_end);
-    if (keeper->try.session)
-        session_set_pacing(keeper->try.session, false);
 }
 
 /* Returns whether the command runs, or the guard watches the caller in its place. */

@@ -72,7 +72,7 @@ void held_own_watched(struct lock *lock, const struct session_event *event)
         lock_note_own(lock, event);
         if (!lock_owns(lock))
             lose_deleted(lock);
-        else if (lock->unmarked)
+        else if (lock->unmarked && !lock->revoked)
             step_mark(lock);
     }
 }

@@ -325,6 +325,11 @@ bool lockset_is_vacated(const struct lockset *set)
     return true;
 }
 
+bool lockset_only_waits(const struct lockset *set)
+{
+    return set->current == 0 && lockset_phase(set) == LOCK_WAITING;
+}
+
 bool lockset_is_next(const struct lockset *set)
 {
     return set->current + 1 == set->count && lock_is_next(set->locks[set->current]);

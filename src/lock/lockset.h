@@ -73,6 +73,9 @@ bool lockset_has_node(const struct lockset *set);
 /* Returns true if the ensemble has confirmed that no znode of the set is left. */
 bool lockset_is_vacated(const struct lockset *set);
 
+/* Returns true if the set waits for others and holds no lock. */
+bool lockset_only_waits(const struct lockset *set);
+
 /* Returns true if the end of one other contender may be all that the set waits for. */
 bool lockset_is_next(const struct lockset *set);
 

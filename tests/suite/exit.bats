@@ -92,6 +92,18 @@ start_running() { # its processes in $keeper, $guard
   nothing_left_of "$LOCK"
 }
 
+@test "70 when the guard of a waiter is killed" {
+  hold "$LOCK" release
+  wait_in_line log "$LOCK" touch ran
+  kill -KILL "$(children "$waiter" lock-guard)"
+  ends_with 70 "$waiter"
+  assert contains log "the guard process was killed, so the command was not started"
+  assert [ ! -e ran ]
+  touch release
+  ends_with 0 "$holder"
+  nothing_left_of "$LOCK"
+}
+
 @test "kill -9 of zkflock: the command is ended at once, and the lock comes free" {
   start_running
   kill -KILL "$keeper"

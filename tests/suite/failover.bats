@@ -222,16 +222,29 @@ through_proxy() {
   nothing_left_of "$LOCK"
 }
 
+# trace_connects NAME: what the process $NAME and its threads do from now on.
+trace_connects() {
+  strace -f -qq -ttt -e trace=connect -o "tries.$1" -p "${!1}" 3>&- 4>&- &
+  tracer=$!
+  eventually grep -q '^TracerPid:.*[1-9]' "/proc/${!1}/status"
+}
+tries() { grep -c 'connect(' "tries.$1"; }
+
+# longest_gap NAME [AFTER]: between two tries, in ms, from AFTER seconds on.
+longest_gap() {
+  awk -v after="${2:-0}" '
+    !first { first = $2 }
+    last && $2 - first >= after && $2 - last > gap { gap = $2 - last }
+    /connect\(/ { last = $2 }
+    END { print int(gap * 1000) }' "tries.$1"
+}
+
 @test "without contact, a waiter tries to connect less and less often; a holder goes on, and who leaves" {
-  tries() { grep -c 'connect(' "tries.$1"; }
-  longest_gap() { awk '/connect\(/ { if (last && $2 - last > gap) gap = $2 - last; last = $2 } END { print int(gap * 1000) }' "tries.$1"; }
   open_proxy
   hold "$LOCK" release -z "$VIA"
   wait_in_line log -z "$VIA" "$LOCK" true
-  for who in holder waiter; do
-    strace -f -qq -ttt -e trace=connect -o "tries.$who" -p "${!who}" 3>&- 4>&- &
-    eventually grep -q '^TracerPid:.*[1-9]' "/proc/${!who}/status"
-  done
+  trace_connects holder
+  trace_connects waiter
   close_proxy
   rests() { [ "$(longest_gap waiter)" -ge 900 ]; } # ms; the library itself rests for 250
   eventually rests
@@ -240,8 +253,23 @@ through_proxy() {
   before=$(tries waiter)
   kill -TERM "$waiter"
   ends_with 143 "$waiter"
-  # For 5 s it tries to give its place back; a waiter rests for up to 3.75 s.
+  # For 5 s it tries to give its place back.
   [ "$(tries waiter)" -ge $((before + 10)) ]
   ends_with 75 "$holder"
   wait
+}
+
+@test "without contact, a waiter tries more often again before its session may be lost" {
+  hold "$LOCK" release
+  open_proxy
+  wait_in_line log -z "$VIA" --session-timeout 24 "$LOCK" true
+  trace_connects waiter
+  close_proxy
+  ends_with 69 "$waiter"
+  wait "$tracer"
+  # It rests for a quarter of the time that is left at the most; of all 24 s it would be 3 to 6 s.
+  [ "$(longest_gap waiter 16)" -lt 3000 ]
+  [ "$(longest_gap waiter)" -ge 1500 ]
+  touch release
+  ends_with 0 "$holder"
 }
