@@ -1,6 +1,5 @@
 #include "ensemble/pace.h"
 
-#include <stddef.h>
 #include <sys/random.h>
 
 #include "base/clock.h"

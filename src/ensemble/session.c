@@ -262,8 +262,6 @@ void session_set_patience(struct session *session, int64_t patience)
 void session_set_pacing(struct session *session, bool paced)
 {
     session->paced = paced;
-    if (!paced)
-        pace_end(&session->pace, session->handle);
 }
 
 /* ---- events, for the owner ---- */
@@ -296,6 +294,8 @@ static int64_t tick_connection(struct session *session)
         }
         return session->attempt_until;
     }
+    if (session->connected || !session->paced)
+        pace_end(&session->pace, session->handle);
     if (!session->connected) {
         int64_t look =
             failover_watch_handshake(&session->failover, session->handle, FIRST_PATIENCE);
@@ -303,7 +303,6 @@ static int64_t tick_connection(struct session *session)
         return session->paced ? pace_tick(&session->pace, session->handle, look, loss_due(session))
                               : look;
     }
-    pace_end(&session->pace, session->handle);
     if (!session->oldest)
         return CLOCK_NEVER;
     /* The companion may fail at once, and the request with it. */
