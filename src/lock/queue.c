@@ -30,7 +30,7 @@ static void wait_for_unfair(struct lock *lock)
     queue_up(lock);
 }
 
-/* Waits without a place: --unfair may not stay in a queue with others. */
+/* Waits without a place, or joins anew: --unfair may not stay in a queue with others. */
 void queue_backed_off(struct lock *lock)
 {
     bool counted = lock_counts(lock);
@@ -46,7 +46,10 @@ void queue_backed_off(struct lock *lock)
         lock->czxid = 0;
         lock->revoked = false;
         lock->backing_off = false;
-        queue_up(lock);
+        if (lock->place.ahead > 0)
+            queue_up(lock);
+        else
+            step_join(lock);
     } else {
         leave_because_rc(lock, rc, "delete", lock->node);
     }
@@ -58,6 +61,25 @@ static void take_as_own(struct lock *lock)
     xreplace(&lock->node, xstrdup(lock->predecessor));
     lock->czxid = lock->predecessor_czxid;
     step_list(lock);
+}
+
+/*
+ * Returns true if no child came or went between the own create and the read of the lock's znode.
+ * Otherwise an administrator may have deleted the own znode in between.  Another contender may have
+ * counted it out, so that the count shows nothing, and be about to start its command.
+ */
+static bool is_last_change(const struct lock *lock)
+{
+    return lock->pzxid == lock->czxid;
+}
+
+/*
+ * Returns true if the one of --unfair may not stay.  Others are there, or have been since its
+ * create: who queued behind a holder has gone past it, and has the greater token.
+ */
+static bool comes_too_late(const struct lock *lock)
+{
+    return is_unfair(lock) && (lock->place.ahead > 0 || !is_last_change(lock));
 }
 
 /* Decides by a list what comes next. */
@@ -80,7 +102,7 @@ static void consider_place(struct lock *lock)
             "it is out of reach from here (no $ZKFLOCK_HELD, other --servers, another user, "
             "--no-reentry)",
             lock->path);
-    else if (lock->place.ahead > 0 && is_unfair(lock))
+    else if (comes_too_late(lock))
         step_back_off(lock);
     else if (lock->place.ahead > 0)
         queue_up(lock);
@@ -88,16 +110,6 @@ static void consider_place(struct lock *lock)
         step_prove(lock);
     else
         count_consider(lock); /* the create is the proof */
-}
-
-/*
- * Returns true if no child came or went between the own create and the read of the lock's znode.
- * Otherwise an administrator may have deleted the own znode in between.  Another contender may have
- * counted it out, so that the count shows nothing, and be about to start its command.
- */
-static bool is_last_change(const struct lock *lock)
-{
-    return lock->pzxid == lock->czxid;
 }
 
 static void wait_in_line(struct lock *lock)

@@ -12,7 +12,7 @@ from typing import Optional, Sequence
 from hosts import Host
 from kinds import LEAVE_BEHIND, PLAIN, Manner
 from locks import Lock, Turn
-from world import SESSION, now, read, until
+from world import CONNECT, SESSION, now, read, until
 
 UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0}
 _numbers = itertools.count(1)
@@ -52,7 +52,7 @@ class Run:
         self.started = now()
         lock.waiting[self.who] = self.started
         common = [tools.zkflock, "-v", "-z", servers, "--session-timeout", str(session),
-                  "--connect-timeout", "60s", *tools.options]
+                  "--connect-timeout", f"{CONNECT:g}s", *tools.options]
         command = [tools.payload, lock.directory, self.who, str(int(hold * 1000)), *variants]
         for inner in reversed(manner.inner):
             command = [*common, *inner, lock.path, *command]

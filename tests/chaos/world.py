@@ -5,6 +5,7 @@ from typing import Callable, TypeVar
 
 SESSION = 4.0  # seconds; what clients ask for
 TICK = 0.5
+CONNECT = 60.0  # how long clients try to connect, and then to join
 DEFAULT_LEASE = 15.0  # zkflock's own
 # The longest lease that contenders ask for, which bounds the wait for a vanished holder.
 LONGEST_LEASE = 25.0

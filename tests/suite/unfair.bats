@@ -87,6 +87,39 @@ hold_unfair() {
   done
 }
 
+# marked: true if the only znode in $LOCK says that its owner holds the lock.
+marked() {
+  zk "$ONE" get "$LOCK/$(zk "$ONE" ls "$LOCK")" | grep -q "^zkflock/1 held"
+}
+
+@test "--unfair: its token is greater than that of one that went past it" {
+  local late
+  for late in hold-request hold-reply; do
+    hold "$LOCK" first --lease 60
+    wait_in_line log --lease 60 "$LOCK" sh -c 'until [ -e second ]; do sleep 0.05; done'
+    local second=$waiter
+    touch first
+    ends_with 0 "$holder"
+    eventually marked
+    PROXY_OF=children open_proxy "$late" 1
+    background --unfair -z "$VIA" --lease 60 "$LOCK" sh -c 'echo "$ZKFLOCK_TOKEN" >unfair'
+    local unfair=$!
+    zk "$ONE" await-count "$LOCK" 2
+    wait_in_line log --lease 60 "$LOCK" sh -c 'echo "$ZKFLOCK_TOKEN" >fair'
+    touch second
+    ends_with 0 "$second"
+    ends_with 0 "$waiter"
+    assert_not_exist unfair
+    echo >&"${PROXY[1]}"
+    ends_with 0 "$unfair"
+    assert [ "$(cat unfair)" -gt "$(cat fair)" ]
+    close_proxy
+    rm first second unfair
+  done
+  nothing_left_of "$LOCK"
+  counted "$LOCK"
+}
+
 @test "--unfair: the keeper is killed, and the next one has it at once" {
   hold_unfair
   kill -KILL "$holder"

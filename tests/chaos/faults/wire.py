@@ -6,7 +6,7 @@ from typing import Iterator
 
 from servers import NAMES
 from stage import EXIT_LOST, EXIT_UNREACHABLE, FAREWELL, Stage, scenario
-from world import SESSION, TESTS, until
+from world import CONNECT, SESSION, TESTS, until
 
 # The handshake is the first message in each direction; create, read or list, proofs follow.
 LAST_MESSAGE = 12
@@ -135,10 +135,14 @@ def half_a_frame(stage: Stage) -> None:
 
 @scenario(14, "replies trickle", "M E")
 def trickle(stage: Stage) -> None:
-    """A reply takes a second or two: proofs come late, or never in time."""
+    """A reply takes a second or two: proofs come late, or never in time.
+
+    If each answer takes longer than zkflock bears, it gives up only when it may not join any longer.
+    """
     lock = stage.private_lock()
+    within = 2 * CONNECT + 8 * stage.vanished
     per_byte = stage.rng.uniform(0.001, 0.06)
     with wire(stage, "slow", f"4:{per_byte:.4f}") as slow:
         run = stage.run(stage.lease, servers=slow.servers, session=5 * SESSION, lock=lock)
         stage.struck(lock)
-        stage.ends(run, 0, EXIT_LOST, EXIT_UNREACHABLE, within=8 * stage.vanished)
+        stage.ends(run, 0, EXIT_LOST, EXIT_UNREACHABLE, within=within)
