@@ -8,7 +8,7 @@
 #   make checked    builds what tests/check needs to run single suites
 #   make unit       unit tests alone
 #   make model      verifies a model of the lock protocol, in every state
-#   make bench      speed and memory beside other clients, as ratios; for 8 minutes
+#   make bench      speed and memory beside other clients, as ratios; for 10 minutes
 #                   (ROWS="handover free": only these rows, ROWS=list names them; JSON=1: as JSON)
 #   make bench-plot draws the time of a hand-over against the number of waiters, beside other clients
 #                   (PLOT=build/handover.svg)

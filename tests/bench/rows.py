@@ -12,7 +12,7 @@ from processes import Failure
 from servers import Site
 
 SYNC_MS = 5
-ROUNDS = 100  # of whole runs
+ROUNDS = 70  # of whole runs
 ZK_PEERS = [ZKFLOCK, KAZOO, CURATOR]
 
 
@@ -45,7 +45,7 @@ def compared(what: str, times: dict[str, list[float]], goals: dict[str, str]) ->
 
 
 def hand_over(site: Site) -> Iterator[Figure]:
-    times = handover.measure(site, [*ZK_PEERS, ETCDCTL, FLOCK], 3)
+    times = handover.measure(site, [*ZK_PEERS, ETCDCTL, FLOCK], 2)
     yield from absolute("hand-over", times)
     yield from compared("hand-over", times, {FLOOR: "<= 1.5", ETCDCTL.title: "<= 0.6"})
 
@@ -140,7 +140,7 @@ def rate(site: Site) -> Iterator[Figure]:
 
 def kill(site: Site) -> Iterator[Figure]:
     clean = statistics.median(handover.measure(site, [ZKFLOCK], 2)[ZKFLOCK.title])
-    times = [runs.kill(site) / clean for _ in range(20)]
+    times = [runs.kill(site) / clean for _ in range(12)]
     yield Figure("kill -9 of a holder -> next start", statistics.median(times), "hand-overs",
                  p90(times), "<= 3")
 
