@@ -38,8 +38,8 @@ bool recipe_is_reserved(const char *prefix);
  * first has it.  It looks like the first of all to zkflock, and to Curator's and kazoo's locks.
  * It may hold the lock only if it finds nobody else there, which keeps the two kinds apart: of two
  * that come at the same time both see the other, the unfair one goes away and the fair one waits
- * until it has gone.  A fair one that waits behind a holder goes past it; so it may not hold either
- * if anybody left since its create, or its token would be the smaller one.
+ * until it has gone.  A fair one that waits behind a holder goes past the unfair one, which then
+ * has the smaller token: so it may not hold either if anybody came or left since its create.
  */
 #define RECIPE_UNFAIR_NAME "unfair__lock__-lock-0000000000"
 

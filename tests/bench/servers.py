@@ -11,7 +11,7 @@ import processes
 HERE = os.path.dirname(os.path.abspath(__file__))
 ENSEMBLE = os.path.join(HERE, "..", "ensemble")
 # A server that has just started interprets what it will have compiled after some 1000 runs.
-WARM_UP = 800
+WARM_UP = 1000
 # Servers of thousands of clients, all of which are on this machine, where servers have their own.
 CROWD_UNDER = ["chrt", "--rr", "1"]
 CROWD_JAVA = "-Xmx1g"
