@@ -258,15 +258,18 @@ readonly HOLDS='touch held; until [ -e go ]; do sleep 0.05; done'
 }
 
 @test "somebody deleted its znode, and the predecessor left behind that: it does not start by the early proof" {
+  # Long enough for no other early proof to find out first.
+  LOCK=$LOCK/longer
+  zkflock --lease 60 "$LOCK" true
   hold "$LOCK" first
   # The deletion event of the predecessor waits in the proxy.
   PROXY_OF="get" listen hold-request 6
-  next_in_line "$LOCK" touch ran
+  next_in_line --lock-delay 0 "$LOCK" touch ran
   zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK" | tail -n 1)"
   touch first
   ends_with 0 "$holder"
   proxy_strikes
-  zkflock -n "$LOCK" true
+  zkflock -n --lock-delay 0 "$LOCK" true
   let_pass
   ends_with 0 "$next"
   # It has joined once more.
