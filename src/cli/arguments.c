@@ -145,19 +145,31 @@ static int take_argument(struct options *options, const struct option_row *row, 
     return *done ? text_flush() : take_option(options, row);
 }
 
-/* Takes the servers of the environment.  If the command line overrides them, they are not checked.
- */
+/* Takes what the environment says.  What the command line overrides is not checked. */
 static int take_environment(struct options *options)
 {
-    char *value = getenv(SERVERS_VARIABLE);
+    static const struct {
+        const char *name; /* with a dollar in front */
+        const char *key;
+    } variables[] = {
+        {"$" SERVERS_VARIABLE, "servers"},
+        {"$" AUTH_FILE_VARIABLE, "auth-file"},
+    };
+    int status = 0;
 
-    if (!value || !*value || options->typed[CHOICE_SERVERS])
-        return 0;
-    return resolve_check(
-        settings_add(&options->settings, &(struct setting){.level = SETTINGS_ENVIRONMENT,
-                                                           .row = option_table_key("servers"),
-                                                           .name = (char *)"$" SERVERS_VARIABLE,
-                                                           .text = value}));
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]) && status == 0; i++) {
+        const struct option_row *row = option_table_key(variables[i].key);
+        char *value = getenv(variables[i].name + 1);
+
+        if (!value || !*value || options->typed[row->choice])
+            continue;
+        status = resolve_check(
+            settings_add(&options->settings, &(struct setting){.level = SETTINGS_ENVIRONMENT,
+                                                               .row = row,
+                                                               .name = (char *)variables[i].name,
+                                                               .text = value}));
+    }
+    return status;
 }
 
 /* ---- operands ---- */

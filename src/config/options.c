@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
+
 const char *options_action_name(enum action action)
 {
     static const char *const names[] = {
@@ -19,6 +21,15 @@ int64_t options_asked_wait(const struct options *options, int64_t otherwise)
     return options->typed[CHOICE_WAIT] ? options->wait : otherwise;
 }
 
+struct session_terms options_session_terms(const struct options *options,
+                                           const struct credentials *credentials)
+{
+    return (struct session_terms){.servers = options->servers,
+                                  .timeout_ms = (int)(options->session_timeout / CLOCK_MS),
+                                  .credentials = credentials,
+                                  .acl = options->acl};
+}
+
 void options_release(struct options *options)
 {
     free(options->lock);
@@ -26,5 +37,7 @@ void options_release(struct options *options)
         free(options->with[i].path);
     free(options->with);
     servers_free(options->servers);
+    free(options->auth_file);
+    acl_free(options->acl);
     settings_release(&options->settings);
 }

@@ -13,7 +13,8 @@
 #include "base/lease.h"
 #include "base/log.h"
 #include "config/settings.h"
-#include "ensemble/servers.h"
+#include "ensemble/acl.h"
+#include "ensemble/session.h"
 #include "lock/naming.h"
 
 /*
@@ -73,6 +74,8 @@ struct options {
     bool now;               /* run even if it is not due by once_per */
     int skip_status;        /* the exit status for a run that is not due */
     struct servers *servers;
+    char *auth_file;         /* with the credentials for them; NULL: none */
+    struct ACL_vector *acl;  /* of what is made */
     int64_t connect_timeout; /* ns */
     int retries;             /* of taking the lock, where no server is reachable */
     int64_t retry_delay;     /* ns */
@@ -102,6 +105,10 @@ const char *options_action_name(enum action action);
  * that are no runs: the time in a config file is meant for runs.
  */
 int64_t options_asked_wait(const struct options *options, int64_t otherwise);
+
+/* The terms of a session with the ensemble; credentials of auth_file, or NULL. */
+struct session_terms options_session_terms(const struct options *options,
+                                           const struct credentials *credentials);
 
 void options_release(struct options *options);
 

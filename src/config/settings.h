@@ -16,6 +16,8 @@ struct option_row;
  */
 enum choice {
     CHOICE_OWN, /* that of one option alone, by whose name nothing in the program asks */
+    CHOICE_ACL,
+    CHOICE_AUTH_FILE,
     CHOICE_CONFLICT_STATUS,
     CHOICE_KILL_AFTER,
     CHOICE_KIND,

@@ -25,6 +25,8 @@
     X(ONCE_PER, options->once_per)                                                                 \
     X(EVERY_TIME, !options->once_per)                                                              \
     X(NOW, options->now)                                                                           \
+    X(CREATOR, acl_needs_credentials(options->acl))                                                \
+    X(NOBODY, !options->auth_file)                                                                 \
     X(HOLD, options->action == ACTION_HOLD)                                                        \
     X(CONFLICT_0, options->typed[CHOICE_CONFLICT_STATUS] && options->conflict_status == 0)         \
     X(NAMES, options->names_only)                                                                  \
@@ -77,6 +79,10 @@ static const struct apart apart_rows[] = {
     {{APART_UNFAIR, APART_STYLE},
      {CHOICE_KIND, CHOICE_NODE_STYLE},
      "--unfair does not go with --node-style: all of its kind use one name"},
+    {{APART_CREATOR, APART_NOBODY},
+     {CHOICE_ACL, CHOICE_AUTH_FILE},
+     "--acl creator, creator-read and auth: need credentials, which --auth-file gives: without them "
+     "nobody could use the lock"},
     {{APART_HOLD, APART_CONFLICT_0},
      {CHOICE_CONFLICT_STATUS},
      "-E 0 does not go with --hold: 0 means that the lock is held"},

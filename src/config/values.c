@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/exitcode.h"
@@ -11,6 +12,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "config/option_table.h"
+#include "ensemble/acl.h"
 #include "ensemble/znode.h"
 #include "lock/lockname.h"
 
@@ -279,6 +281,35 @@ int values_node_style(struct options *options, const struct setting *setting)
 int values_text(struct options *options, const struct setting *setting)
 {
     *(const char **)member_of(options, setting) = setting->text;
+    return 0;
+}
+
+int values_file(struct options *options, const struct setting *setting)
+{
+    char *directory;
+
+    if (setting->origin && setting->text[0] != '/')
+        return refuse(setting, "a path that starts with a slash");
+    directory = setting->text[0] == '/' ? NULL : getcwd(NULL, 0);
+    xreplace(member_of(options, setting), directory
+                                              ? xasprintf("%s/%s", directory, setting->text)
+                                              : xstrdup(setting->text));
+    free(directory);
+    return 0;
+}
+
+int values_acl(struct options *options, const struct setting *setting)
+{
+    char *fault;
+    struct ACL_vector *acl = acl_parse(setting->text, &fault);
+
+    if (!acl) {
+        log_error("%s %s", setting->name, fault);
+        free(fault);
+        return EXITCODE_USAGE;
+    }
+    acl_free(options->acl);
+    options->acl = acl;
     return 0;
 }
 

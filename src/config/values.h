@@ -14,6 +14,8 @@ int values_flag(struct options *options, const struct setting *setting);
 int values_word(struct options *options, const struct setting *setting);
 /* A text as it is, which has to stay. */
 int values_text(struct options *options, const struct setting *setting);
+/* The path of a file, a char *, made absolute; in a config file it has to be so. */
+int values_file(struct options *options, const struct setting *setting);
 /* A number from least to most, an int. */
 int values_number(struct options *options, const struct setting *setting);
 /* An exit status, an int. */
@@ -24,6 +26,7 @@ int values_time(struct options *options, const struct setting *setting);
 int values_limit(struct options *options, const struct setting *setting);
 
 /* Each for one choice, into the members that belong to it. */
+int values_acl(struct options *options, const struct setting *setting);
 int values_kind(struct options *options, const struct setting *setting);
 int values_node_style(struct options *options, const struct setting *setting);
 int values_pid(struct options *options, const struct setting *setting);

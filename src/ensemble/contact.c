@@ -8,12 +8,12 @@ char *contact_overloaded(const struct session *session)
 {
     return xasprintf("%s is overloaded and refuses requests (ZooKeeper's request throttling); try "
                      "again later",
-                     servers_text(session->servers));
+                     servers_text(session->terms.servers));
 }
 
 char *contact_unreachable(struct session *session, int64_t patience)
 {
-    const char *servers = servers_text(session->servers);
+    const char *servers = servers_text(session->terms.servers);
     char span[CLOCK_FORMAT_SIZE];
     char why[TROUBLE_SIZE];
 
@@ -38,11 +38,16 @@ char *contact_not_started(int error)
     return xasprintf("cannot start the ZooKeeper client: %s", session_start_fault(error));
 }
 
-char *contact_refused(const struct servers *servers)
+char *contact_refused(const struct session *session)
 {
-    return xasprintf("%s serves only clients that authenticate (ZooKeeper's enforce.auth or "
-                     "sessionRequireClientSASLAuth), which zkflock does not do",
-                     servers_text(servers));
+    const char *servers = servers_text(session->terms.servers);
+
+    if (session_refused(session) == SESSION_REFUSES_CREDENTIALS)
+        return xasprintf("%s does not accept the credentials of --auth-file", servers);
+    return xasprintf("%s serves only clients that authenticate in a way that this one has not "
+                     "(ZooKeeper's enforce.auth or sessionRequireClientSASLAuth): --auth-file has "
+                     "digest; SASL is not supported",
+                     servers);
 }
 
 char *contact_silence(struct session *session, int64_t patience)
@@ -51,7 +56,7 @@ char *contact_silence(struct session *session, int64_t patience)
     char why[TROUBLE_SIZE];
 
     trouble_last(session, why);
-    return xasprintf("no answer from %s yet%s; trying for %s", servers_text(session->servers), why,
+    return xasprintf("no answer from %s yet%s; trying for %s", servers_text(session->terms.servers), why,
                      clock_format(patience, span));
 }
 

@@ -21,7 +21,7 @@ char *contact_overloaded(const struct session *session);
 char *contact_not_started(int error);
 
 /* session_refused(); to be freed. */
-char *contact_refused(const struct servers *servers);
+char *contact_refused(const struct session *session);
 
 /* No server has answered so far, and the caller goes on trying; to be freed. */
 char *contact_silence(struct session *session, int64_t patience);

@@ -53,9 +53,9 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
 
 static int connect_attempt(struct session *session)
 {
-    char *list = servers_connect_string(session->servers, session->attempt);
-    unsigned int round = session->attempt / servers_count(session->servers);
-    int64_t longest = session->timeout_ms * CLOCK_MS * 2 / 3;
+    char *list = servers_connect_string(session->terms.servers, session->attempt);
+    unsigned int round = session->attempt / servers_count(session->terms.servers);
+    int64_t longest = session->terms.timeout_ms * CLOCK_MS * 2 / 3;
     int64_t patience = FIRST_PATIENCE << (round > 10 ? 10 : round);
     clientid_t resumed;
     int error = 0;
@@ -67,16 +67,18 @@ static int connect_attempt(struct session *session)
         memcpy(resumed.passwd, session->resumed.password, sizeof(resumed.passwd));
     }
     if (handle_threads_available())
-        session->handle = zookeeper_init2(list, on_session, session->timeout_ms,
+        session->handle = zookeeper_init2(list, on_session, session->terms.timeout_ms,
                                           session->resumed.id ? &resumed : NULL, session,
                                           ZOO_NO_LOG_CLIENTENV, trouble_on_log);
     else
         errno = EAGAIN;
     /* Only literals are given to it, which need no looking up again on every turn of its loop. */
-    if (session->handle)
-        zoo_set_servers_resolution_delay(session->handle, -1);
-    else
+    if (!session->handle) {
         trouble_note(session, session_start_fault(error = errno), true);
+    } else {
+        zoo_set_servers_resolution_delay(session->handle, -1);
+        credentials_add(session->terms.credentials, session->handle);
+    }
     session->attempt++;
     session->attempt_until = clock_now() + clock_earlier(patience, longest);
     free(list);
@@ -90,19 +92,18 @@ const char *session_start_fault(int error)
                            : strerror(error);
 }
 
-struct session *session_open(const struct servers *servers, int timeout_ms)
+struct session *session_open(const struct session_terms *terms)
 {
-    return session_resume(servers, timeout_ms, &(struct session_identity){0});
+    return session_resume(terms, &(struct session_identity){0});
 }
 
-struct session *session_resume(const struct servers *servers, int timeout_ms,
+struct session *session_resume(const struct session_terms *terms,
                                const struct session_identity *identity)
 {
     struct session *session = xcalloc(1, sizeof(*session));
 
     mallopt(M_ARENA_MAX, 1); /* else each of the library's threads gets one of its own */
-    session->servers = servers;
-    session->timeout_ms = timeout_ms;
+    session->terms = *terms;
     session->resumed = *identity;
     session->disconnected_since = clock_now();
     session->tail = &session->head;
@@ -200,7 +201,7 @@ int64_t session_disconnected_since(const struct session *session)
 
 int session_timeout_ms(const struct session *session)
 {
-    return session->established ? zoo_recv_timeout(session->handle) : session->timeout_ms;
+    return session->established ? zoo_recv_timeout(session->handle) : session->terms.timeout_ms;
 }
 
 bool session_alive(const struct session *session)
@@ -231,9 +232,14 @@ int64_t session_id(const struct session *session)
     return session->established ? zoo_client_id(session->handle)->client_id : 0;
 }
 
-bool session_refused(const struct session *session)
+enum session_refusal session_refused(const struct session *session)
 {
     return session->refused;
+}
+
+const struct ACL_vector *session_acl(const struct session *session)
+{
+    return session->terms.acl ? session->terms.acl : &ZOO_OPEN_ACL_UNSAFE;
 }
 
 unsigned int session_generation(const struct session *session)

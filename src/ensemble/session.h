@@ -22,6 +22,7 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include "ensemble/credentials.h"
 #include "ensemble/servers.h"
 
 struct session;
@@ -67,12 +68,19 @@ enum session_watch { SESSION_NO_WATCH, SESSION_SET_WATCH };
  */
 bool session_rc_unknown(int rc);
 
+/* With whom a session is, and as whom.  What is pointed to has to live as long as the session. */
+struct session_terms {
+    const struct servers *servers; /* resolved */
+    int timeout_ms;                /* the session timeout to ask for */
+    const struct credentials *credentials; /* NULL: none */
+    const struct ACL_vector *acl;          /* of the znodes that it creates; NULL: open to all */
+};
+
 /*
- * Starts to connect to the resolved servers, which have to live as long as the session.  Starts
- * threads, which inherit the signal mask.  timeout_ms is the session timeout to ask for.
- * Returns NULL with errno set if that cannot even be begun.
+ * Starts to connect.  Starts threads, which inherit the signal mask.  Returns NULL with errno set
+ * if that cannot even be begun.
  */
-struct session *session_open(const struct servers *servers, int timeout_ms);
+struct session *session_open(const struct session_terms *terms);
 
 /* What it takes to go on with a session in another process: a secret. */
 struct session_identity {
@@ -84,7 +92,7 @@ struct session_identity {
 struct session_identity session_identity(const struct session *session);
 
 /* Opens the session of a process that has died, which may have expired, or will as any other. */
-struct session *session_resume(const struct servers *servers, int timeout_ms,
+struct session *session_resume(const struct session_terms *terms,
                                const struct session_identity *identity);
 
 /*
@@ -126,11 +134,20 @@ void session_set_pacing(struct session *session, bool paced);
  */
 void session_turn(struct session *session);
 
+/* Why the ensemble will not have this client. */
+enum session_refusal {
+    SESSION_NOT_REFUSED,
+    SESSION_WANTS_CREDENTIALS,   /* it serves only clients that authenticate (enforce.auth, -124) */
+    SESSION_REFUSES_CREDENTIALS, /* it does not take those that were sent (-115) */
+};
+
 /*
- * Returns true if the ensemble serves only clients that authenticate (enforce.auth, -124).  That is
- * final: the request that heard of it is never answered, and the session is over.
+ * Any refusal is final: the request that heard of it is never answered, and the session is over.
  */
-bool session_refused(const struct session *session);
+enum session_refusal session_refused(const struct session *session);
+
+/* The ACL of the znodes that the session creates. */
+const struct ACL_vector *session_acl(const struct session *session);
 
 /*
  * Returns true if the server refused requests for lack of capacity (ZTHROTTLEDOP) in the last

@@ -118,7 +118,7 @@ static bool note_reply(struct session *session, struct item *item)
     ask_next(session);
     if (item->event.rc != ZSESSIONCLOSEDREQUIRESASLAUTH)
         return of_user;
-    session->refused = true;
+    session->refused = SESSION_WANTS_CREDENTIALS;
     return false;
 }
 
@@ -136,6 +136,8 @@ static bool note(struct session *session, struct item *item)
         return true;
     case SESSION_DISCONNECTED:
     case SESSION_EXPIRED:
+        if (zoo_state(session->handle) == ZOO_AUTH_FAILED_STATE)
+            session->refused = SESSION_REFUSES_CREDENTIALS;
         session->resume_at = 0;
         session_note_disconnected(session);
         return session->established || session->resumed.id;

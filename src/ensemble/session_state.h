@@ -57,8 +57,7 @@ struct item {
 
 struct session {
     zhandle_t *handle;
-    const struct servers *servers;
-    int timeout_ms;
+    struct session_terms terms;
     int event_fd;
 
     pthread_mutex_t mutex; /* of the queue and of trouble */
@@ -75,7 +74,7 @@ struct session {
     unsigned int attempt;
     bool established; /* there was contact, so the library keeps the session */
     bool stuck;       /* a handle could not be closed: nothing goes on from here */
-    bool refused;     /* see session_refused() */
+    enum session_refusal refused; /* see session_refused() */
     unsigned int generation;
     int64_t resume_at;     /* while the server is spared: until when; else 0 */
     int64_t spared_until;  /* the last time */

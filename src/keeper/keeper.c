@@ -58,6 +58,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
     const struct guard_mandate mandate = {.command = command,
                                           .lock_path = options->lock,
                                           .servers = options->servers,
+                                          .auth_file = options->auth_file,
                                           .legacy = keeper->legacy,
                                           .signal = options->signal,
                                           .on_lost = options->on_lost,
@@ -66,10 +67,11 @@ struct keeper *keeper_start(const struct options *options, const struct command 
                                           .whole_tree = options->tree};
 
     /*
-     * A zkflock inside the command means the same ensemble.  The guard first: the runner keeps no
+     * A zkflock inside the command means the same ensemble, as the same client.  The guard first: the runner keeps no
      * descriptor of others open, the guard would.
      */
     if (!keeper->legacy || setenv(SERVERS_VARIABLE, servers_text(options->servers), 1) < 0 ||
+        (options->auth_file && setenv(AUTH_FILE_VARIABLE, options->auth_file, 1) < 0) ||
         guard_start(&keeper->guard, &mandate) < 0 || hook_start(hook, command, options->lock) < 0) {
         log_error("cannot start: %s", strerror(errno));
         keeper_hang_up(keeper);
@@ -152,6 +154,7 @@ int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
     if (connection >= 0)
         close_request_send(connection);
     hook_end(keeper->hook);
+    credentials_free(keeper->credentials);
     free(keeper);
     return status;
 }

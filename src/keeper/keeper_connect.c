@@ -41,6 +41,17 @@ static bool resolve(struct keeper *keeper, int64_t deadline)
     return true;
 }
 
+/* Reads them only now: neither guard nor command shall have them in their memory. */
+static bool read_credentials(struct keeper *keeper)
+{
+    char *fault;
+
+    if (!keeper->options->auth_file || keeper->credentials)
+        return true;
+    keeper->credentials = credentials_read(keeper->options->auth_file, &fault);
+    return keeper->credentials || keeper_not_taken(keeper, EXITCODE_CONFIG, fault);
+}
+
 static bool unreachable(struct keeper *keeper)
 {
     char *why = contact_unreachable(keeper->try.session, patience(keeper));
@@ -62,15 +73,16 @@ bool keeper_connect(struct keeper *keeper)
 {
     int64_t deadline = keeper->try.started_at + patience(keeper);
     int64_t news_at = keeper->try.started_at + SILENCE_BEFORE_NEWS;
+    struct session_terms terms;
 
-    if (!resolve(keeper, deadline) || !keeper_enter(keeper, deadline))
+    if (!read_credentials(keeper) || !resolve(keeper, deadline) || !keeper_enter(keeper, deadline))
         return false;
     if (keeper->try.items_len == 0)
         return true;
     if (!isatty(STDERR_FILENO))
         news_at = CLOCK_NEVER;
-    keeper->try.session =
-        session_open(keeper->options->servers, (int)(keeper->options->session_timeout / CLOCK_MS));
+    terms = options_session_terms(keeper->options, keeper->credentials);
+    keeper->try.session = session_open(&terms);
     if (!keeper->try.session) {
         char *why = contact_not_started(errno);
 

@@ -115,7 +115,7 @@ bool keeper_cut_short(struct keeper *keeper)
     else if (keeper->news.abandoned)
         keeper_front_died(keeper);
     else if (keeper->try.session && session_refused(keeper->try.session))
-        keeper_not_taken(keeper, EXITCODE_NOPERM, contact_refused(keeper->options->servers));
+        keeper_not_taken(keeper, EXITCODE_NOPERM, contact_refused(keeper->try.session));
     else if (keeper->news.caller_ended && !is_joining(keeper))
         caller_ended(keeper);
     else

@@ -232,6 +232,7 @@ struct keeper {
 
     struct keeper_outcome outcome;
     struct keeper_news news;
+    struct credentials *credentials; /* keeper_connect.c: read at the first try; NULL: none */
     struct keeper_try try;
     struct lease lease; /* of the lock, from keeper_acquire() on, which alone writes it */
     struct keeper_wait wait;

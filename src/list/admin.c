@@ -25,7 +25,7 @@ static int fail(enum exitcode status, char *why)
 int admin_ended(const struct admin *admin)
 {
     if (!admin->ended_by)
-        return fail(EXITCODE_NOPERM, contact_refused(admin->options->servers));
+        return fail(EXITCODE_NOPERM, contact_refused(admin->session));
     log_info("ended by signal %d (%s)", admin->ended_by, strsignal(admin->ended_by));
     return EXITCODE_SIGNAL + admin->ended_by;
 }
@@ -67,6 +67,7 @@ static enum admin_news take_signal(struct admin *admin)
 int admin_start(struct admin *admin, const struct options *options)
 {
     int64_t deadline = clock_add(clock_now(), options->connect_timeout);
+    struct session_terms terms;
     struct session_event event;
     sigset_t mask;
     bool ignored;
@@ -78,13 +79,19 @@ int admin_start(struct admin *admin, const struct options *options)
         log_error("cannot start: %s", strerror(errno));
         return EXITCODE_OSERR;
     }
+    if (options->auth_file) {
+        admin->credentials = credentials_read(options->auth_file, &fault);
+        if (!admin->credentials)
+            return fail(EXITCODE_CONFIG, fault);
+    }
     while (servers_resolve(options->servers, deadline, admin->signal_fd, &fault) < 0) {
         if (fault)
             return fail(EXITCODE_UNREACHABLE, fault);
         if (take_signal(admin) == ADMIN_ENDED)
             return admin_ended(admin);
     }
-    admin->session = session_open(options->servers, (int)(options->session_timeout / CLOCK_MS));
+    terms = options_session_terms(options, admin->credentials);
+    admin->session = session_open(&terms);
     if (!admin->session)
         return fail(EXITCODE_OSERR, contact_not_started(errno));
     while (!session_connected(admin->session)) {
@@ -138,6 +145,7 @@ void admin_end(struct admin *admin)
 {
     session_close(admin->session);
     admin->session = NULL;
+    credentials_free(admin->credentials);
     if (admin->signal_fd >= 0)
         close(admin->signal_fd);
 }

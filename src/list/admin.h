@@ -21,6 +21,7 @@ struct screen;
 
 struct admin {
     const struct options *options;
+    struct credentials *credentials;
     struct session *session;
     int signal_fd;
     int ended_by; /* the signal that ends the visit; 0: none */

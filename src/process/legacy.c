@@ -78,7 +78,20 @@ static void serve(struct session *session, struct lockset *set, int64_t deadline
     }
 }
 
-void legacy_settle(const struct legacy *legacy, struct servers *servers, int64_t patience)
+/* Without them the session is resumed as well, and the servers say what it may do. */
+static struct credentials *read_credentials(const char *auth_file)
+{
+    char *fault = NULL;
+    struct credentials *credentials = auth_file ? credentials_read(auth_file, &fault) : NULL;
+
+    if (fault)
+        log_warning("%s", fault);
+    free(fault);
+    return credentials;
+}
+
+void legacy_settle(const struct legacy *legacy, struct servers *servers, const char *auth_file,
+                   int64_t patience)
 {
     int in_force = atomic_load(&legacy->in_force);
     const struct entry *entry = &legacy->entries[in_force == 2];
@@ -87,7 +100,10 @@ void legacy_settle(const struct legacy *legacy, struct servers *servers, int64_t
         return;
     servers_import_addresses(servers, entry->text + strlen(entry->text) + 1);
 
-    struct session *session = session_resume(servers, entry->timeout_ms, &entry->identity);
+    struct credentials *credentials = read_credentials(auth_file);
+    const struct session_terms terms = {
+        .servers = servers, .timeout_ms = entry->timeout_ms, .credentials = credentials};
+    struct session *session = session_resume(&terms, &entry->identity);
 
     if (!session)
         return;
@@ -99,4 +115,5 @@ void legacy_settle(const struct legacy *legacy, struct servers *servers, int64_t
              lockset_phase(set) == LOCK_LEFT ? "has been released" : "ends with its session");
     lockset_free(set);
     session_close(session);
+    credentials_free(credentials);
 }

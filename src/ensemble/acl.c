@@ -1,0 +1,161 @@
+#include "ensemble/acl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+
+/* In the order of their bits in the protocol, ZOO_PERM_READ first. */
+static const char letters[] = "rwcda";
+
+/* What a contender needs: ADMIN, to change the ACL, is not among it. */
+#define TO_CONTEND (ZOO_PERM_READ | ZOO_PERM_WRITE | ZOO_PERM_CREATE | ZOO_PERM_DELETE)
+
+static const struct {
+    const char *name;
+    const char *list;
+} names[] = {
+    {"open", "world:anyone:cdrwa"},
+    {"creator", "auth::cdrwa"},
+    {"creator-read", "auth::cdrwa,world:anyone:r"},
+};
+
+/* Returns the permissions that a text of some letters gives; 0: it is none. */
+static int permissions(const char *text, size_t len)
+{
+    int perms = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        const char *letter = memchr(letters, text[i], sizeof(letters) - 1);
+
+        if (!letter)
+            return 0;
+        perms |= 1 << (letter - letters);
+    }
+    return perms;
+}
+
+/* Returns the last colon of an entry; NULL: there is none. */
+static const char *last_colon(const char *entry, size_t len)
+{
+    return memrchr(entry, ':', len);
+}
+
+/* Returns whether this is SCHEME:ID:PERMS. */
+static bool is_entry(const char *entry, size_t len)
+{
+    const char *first = memchr(entry, ':', len);
+    const char *last = last_colon(entry, len);
+
+    return first && first > entry && last > first &&
+           permissions(last + 1, len - (size_t)(last + 1 - entry)) != 0;
+}
+
+/*
+ * Returns the length of the first entry of a list; 0: there is none.  The names in a certificate
+ * have commas: an entry ends at the first one before which it is whole.
+ */
+static size_t entry_length(const char *list)
+{
+    size_t len = strcspn(list, ",");
+
+    while (list[len] && !is_entry(list, len))
+        len += 1 + strcspn(list + len + 1, ",");
+    return is_entry(list, len) ? len : 0;
+}
+
+static void append(struct ACL_vector *acl, const char *entry, size_t len)
+{
+    const char *id = memchr(entry, ':', len);
+    const char *end = last_colon(entry, len);
+    struct ACL *one;
+
+    acl->data = xreallocarray(acl->data, (size_t)(acl->count + 1), sizeof(acl->data[0]));
+    one = &acl->data[acl->count++];
+    one->id.scheme = xstrndup(entry, (size_t)(id - entry));
+    one->id.id = xstrndup(id + 1, (size_t)(end - id - 1));
+    one->perms = permissions(end + 1, len - (size_t)(end + 1 - entry));
+}
+
+static bool is_world(const struct ACL *one)
+{
+    return strcmp(one->id.scheme, "world") == 0;
+}
+
+/* Returns the permissions that everybody has. */
+static int of_everybody(const struct ACL_vector *acl)
+{
+    int perms = 0;
+
+    for (int i = 0; i < acl->count; i++)
+        if (is_world(&acl->data[i]))
+            perms |= acl->data[i].perms;
+    return perms;
+}
+
+/* Says what is wrong with a list as a whole; NULL: nothing. */
+static const char *list_fault(const struct ACL_vector *acl)
+{
+    bool usable = false;
+
+    for (int i = 0; i < acl->count; i++) {
+        if (is_world(&acl->data[i]) && strcmp(acl->data[i].id.id, "anyone") != 0)
+            return "has another world than world:anyone";
+        usable |= ((acl->data[i].perms | of_everybody(acl)) & TO_CONTEND) == TO_CONTEND;
+    }
+    return usable ? NULL
+                  : "gives nobody all of c, d, r and w, without which nobody could use the lock";
+}
+
+struct ACL_vector *acl_parse(const char *text, char **fault)
+{
+    struct ACL_vector *acl = xcalloc(1, sizeof(*acl));
+    const char *wrong = NULL;
+    size_t len;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(text, names[i].name) == 0)
+            text = names[i].list;
+    while ((len = entry_length(text)) > 0) {
+        append(acl, text, len);
+        text += len;
+        if (!*text)
+            break;
+        text++;
+    }
+    if (len == 0)
+        *fault = xasprintf("takes open, creator, creator-read or SCHEME:ID:PERMS,..., where PERMS "
+                           "are some of cdrwa; not '%.64s'",
+                           text);
+    else if ((wrong = list_fault(acl)))
+        *fault = xstrdup(wrong);
+    else
+        return acl;
+    acl_free(acl);
+    return NULL;
+}
+
+bool acl_needs_credentials(const struct ACL_vector *acl)
+{
+    for (int i = 0; i < acl->count; i++)
+        if (strcmp(acl->data[i].id.scheme, "auth") == 0)
+            return true;
+    return false;
+}
+
+bool acl_is_open(const struct ACL_vector *acl)
+{
+    return of_everybody(acl) & ZOO_PERM_READ;
+}
+
+void acl_free(struct ACL_vector *acl)
+{
+    if (!acl)
+        return;
+    for (int i = 0; i < acl->count; i++) {
+        free(acl->data[i].id.scheme);
+        free(acl->data[i].id.id);
+    }
+    free(acl->data);
+    free(acl);
+}

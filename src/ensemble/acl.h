@@ -1,0 +1,31 @@
+/*
+ * The ACL of the znodes that zkflock makes.
+ *
+ *     open            everybody may do everything
+ *     creator         only whoever has the credentials of the client that makes it
+ *     creator-read    the same, and everybody may read
+ *     SCHEME:ID:PERMS,...   as zkCli.sh writes it; PERMS are some of c, d, r, w and a
+ */
+#ifndef ZKFLOCK_ACL_H
+#define ZKFLOCK_ACL_H
+
+#include <stdbool.h>
+
+#include <zookeeper/zookeeper.h>
+
+/*
+ * Reads one of these.  Returns a new ACL, or NULL and *fault: what is wrong with it, in words that
+ * follow its name, to be freed.
+ */
+struct ACL_vector *acl_parse(const char *text, char **fault);
+
+/* Returns whether it names the client that makes the znode, which then needs credentials. */
+bool acl_needs_credentials(const struct ACL_vector *acl);
+
+/* Returns whether it lets everybody read, as far as is known without its ACL's servers. */
+bool acl_is_open(const struct ACL_vector *acl);
+
+/* NULL is allowed. */
+void acl_free(struct ACL_vector *acl);
+
+#endif

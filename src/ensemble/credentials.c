@@ -1,0 +1,178 @@
+#include "ensemble/credentials.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+
+/* In bytes, of a file. */
+#define LONGEST ((size_t)64 * 1024)
+
+#define DIGEST "digest:"
+
+/* The file as it is, with a NUL in the place of each end of a line, and one behind the last. */
+struct credentials {
+    char *text;
+    size_t len;
+};
+
+static char *cannot(const char *path, int error)
+{
+    return xasprintf("%s: cannot be read: %s", path, strerror(error));
+}
+
+/* Says what is wrong with the file itself; NULL: nothing. */
+static char *file_fault(const char *path, const struct stat *st)
+{
+    if (!S_ISREG(st->st_mode))
+        return xasprintf("%s: is no regular file", path);
+    if (st->st_uid != 0 && st->st_uid != geteuid())
+        return xasprintf("%s: belongs to uid %u, who could read and change the passwords in it; "
+                         "give it to the user who runs zkflock, or to root",
+                         path, (unsigned int)st->st_uid);
+    if (st->st_mode & (S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH))
+        return xasprintf("%s: others than its owner may read or write it; chmod 600", path);
+    if ((size_t)st->st_size > LONGEST)
+        return xasprintf("%s: is longer than 64 KiB", path);
+    return NULL;
+}
+
+/* Reads all of it; returns 0, or the errno. */
+static int read_all(struct credentials *credentials, int fd)
+{
+    while (credentials->len < LONGEST) {
+        ssize_t len = read(fd, credentials->text + credentials->len, LONGEST - credentials->len);
+
+        if (len < 0 && errno == EINTR)
+            continue;
+        if (len < 0)
+            return errno;
+        if (len == 0)
+            break;
+        credentials->len += (size_t)len;
+    }
+    return 0;
+}
+
+/* Returns whether the line says nothing. */
+static bool is_empty(const char *line)
+{
+    return line[strspn(line, " \t")] == '\0' || line[0] == '#';
+}
+
+/* Returns whether it is one of a scheme that the library has, and whole. */
+static bool is_credential(const char *line)
+{
+    const char *user = line + strlen(DIGEST);
+    const char *colon;
+
+    if (strncmp(line, DIGEST, strlen(DIGEST)) != 0)
+        return false;
+    colon = strchr(user, ':');
+    return colon && colon > user && colon[1] != '\0';
+}
+
+/* Ends each line by a NUL.  Returns the number of the first that does not parse; 0: all do. */
+static unsigned int split(struct credentials *credentials, bool *any)
+{
+    unsigned int number = 0;
+
+    for (char *line = credentials->text; line < credentials->text + credentials->len;) {
+        size_t left = (size_t)(credentials->text + credentials->len - line);
+        char *newline = memchr(line, '\n', left);
+        char *end = newline ? newline : line + left;
+
+        number++;
+        *end = '\0';
+        if (end > line && end[-1] == '\r')
+            end[-1] = '\0';
+        if (strlen(line) + 1 < (size_t)(end - line))
+            return number; /* it has a NUL in it */
+        if (!is_empty(line) && !is_credential(line))
+            return number;
+        *any |= !is_empty(line);
+        line = end + 1;
+    }
+    return 0;
+}
+
+static char *parse(struct credentials *credentials, const char *path)
+{
+    bool any = false;
+    unsigned int wrong = split(credentials, &any);
+
+    if (wrong)
+        return xasprintf("%s:%u: is not digest:USER:PASSWORD; SASL (Kerberos) is not supported, "
+                         "and a certificate goes to --cert",
+                         path, wrong);
+    return any ? NULL : xasprintf("%s: has no line digest:USER:PASSWORD", path);
+}
+
+struct credentials *credentials_read(const char *path, char **fault)
+{
+    struct credentials *credentials;
+    struct stat st;
+    /* Nobody is waited for at the other end of a FIFO. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int error = errno;
+
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        *fault = cannot(path, fd < 0 ? error : errno);
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    *fault = file_fault(path, &st);
+    if (*fault) {
+        close(fd);
+        return NULL;
+    }
+    credentials = xcalloc(1, sizeof(*credentials));
+    credentials->text =
+        mmap(NULL, LONGEST + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (credentials->text == MAP_FAILED) {
+        credentials->text = NULL;
+        error = errno;
+    } else {
+        madvise(credentials->text, LONGEST + 1, MADV_DONTDUMP);
+        madvise(credentials->text, LONGEST + 1, MADV_WIPEONFORK);
+        prctl(PR_SET_DUMPABLE, 0);
+        error = read_all(credentials, fd);
+    }
+    close(fd);
+    *fault = error ? cannot(path, error) : parse(credentials, path);
+    if (!*fault)
+        return credentials;
+    credentials_free(credentials);
+    return NULL;
+}
+
+void credentials_add(const struct credentials *credentials, zhandle_t *handle)
+{
+    const char *line = credentials ? credentials->text : NULL;
+
+    for (; line && line < credentials->text + credentials->len; line += strlen(line) + 1) {
+        const char *user = line + strlen(DIGEST);
+
+        if (is_credential(line))
+            zoo_add_auth(handle, "digest", user, (int)strlen(user), NULL, NULL);
+    }
+}
+
+void credentials_free(struct credentials *credentials)
+{
+    if (!credentials)
+        return;
+    if (credentials->text) {
+        explicit_bzero(credentials->text, LONGEST + 1);
+        munmap(credentials->text, LONGEST + 1);
+    }
+    free(credentials);
+}
