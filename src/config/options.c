@@ -21,6 +21,13 @@ int64_t options_asked_wait(const struct options *options, int64_t otherwise)
     return options->typed[CHOICE_WAIT] ? options->wait : otherwise;
 }
 
+const char *options_show_command(const struct options *options)
+{
+    if (options->show_command)
+        return options->show_command;
+    return acl_is_open(options->acl) && !options->auth_file ? "full" : "name";
+}
+
 struct session_terms options_session_terms(const struct options *options,
                                            const struct credentials *credentials)
 {

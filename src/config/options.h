@@ -66,6 +66,7 @@ struct options {
     char **command;         /* argv, ends in NULL */
     char *shell_command[4]; /* what command points to under -c */
     const char *hook;       /* NULL: none */
+    const char *show_command; /* what others see of the command: full, name, none or a text */
     int64_t wait;           /* ns; CLOCK_NEVER: as long as it takes; 0: not at all */
     int conflict_status;    /* the exit status for busy */
     int64_t deadline;       /* ns, from the start until the command's end; CLOCK_NEVER */
@@ -105,6 +106,10 @@ const char *options_action_name(enum action action);
  * that are no runs: the time in a config file is meant for runs.
  */
 int64_t options_asked_wait(const struct options *options, int64_t otherwise);
+
+/* What others see of the command in its znode: options->show_command, or what follows from the
+ * rest if that is not set. */
+const char *options_show_command(const struct options *options);
 
 /* The terms of a session with the ensemble; credentials of auth_file, or NULL. */
 struct session_terms options_session_terms(const struct options *options,

@@ -145,7 +145,7 @@ bool acl_needs_credentials(const struct ACL_vector *acl)
 
 bool acl_is_open(const struct ACL_vector *acl)
 {
-    return of_everybody(acl) & ZOO_PERM_READ;
+    return of_everybody(acl) == ZOO_PERM_ALL;
 }
 
 void acl_free(struct ACL_vector *acl)

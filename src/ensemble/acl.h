@@ -22,7 +22,7 @@ struct ACL_vector *acl_parse(const char *text, char **fault);
 /* Returns whether it names the client that makes the znode, which then needs credentials. */
 bool acl_needs_credentials(const struct ACL_vector *acl);
 
-/* Returns whether it lets everybody read, as far as is known without its ACL's servers. */
+/* Returns whether it is open. */
 bool acl_is_open(const struct ACL_vector *acl);
 
 /* NULL is allowed. */

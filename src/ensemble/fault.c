@@ -18,7 +18,8 @@ static const struct fault {
     {ZNOAUTH, EXITCODE_NOPERM, "not permitted"},
     {ZAUTHFAILED, EXITCODE_NOPERM, "the server does not accept this client's authentication"},
     {ZINVALIDACL, EXITCODE_NOPERM,
-     "the server does not accept the ACL of a znode that everybody may use"},
+     "the server does not accept the ACL that --acl names: it does not know a scheme, or an ID is "
+     "none of its scheme"},
     {QUOTA_EXCEEDED, EXITCODE_CONFIG, "the quota of this znode or one above it is used up"},
     {ZNOCHILDRENFOREPHEMERALS, EXITCODE_CONFIG,
      "an ephemeral znode stands in the way; choose another LOCK"},

@@ -26,6 +26,18 @@
  */
 #define COURTESY (5 * CLOCK_MS)
 
+/* Tells those who look at the lock what it is for. */
+static void introduce(const struct options *options, char *const *argv)
+{
+    const char *show = options_show_command(options);
+    char *const name[] = {argv[0], NULL};
+    char *const text[] = {(char *)(strcmp(show, "none") == 0 ? "-" : show), NULL};
+
+    contender_introduce(strcmp(show, "full") == 0   ? argv
+                        : strcmp(show, "name") == 0 ? name
+                                                    : text);
+}
+
 struct keeper *keeper_start(const struct options *options, const struct command *command,
                             struct hook *hook, struct front *front)
 {
@@ -42,7 +54,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
         return NULL;
     }
     log_set_before_write(status_line_clear);
-    contender_introduce(command->argv);
+    introduce(options, command->argv);
     keeper = xcalloc(1, sizeof(*keeper));
     keeper->options = options;
     keeper->command = command;
