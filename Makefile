@@ -55,12 +55,20 @@ WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wmissing-prototypes -Wstrict-pro
 	-Wwrite-strings -Wvla -Wundef
 BUILD = build$(if $(SANITIZE),/sanitize)
 
+# What makes a mistake in memory harder to use.  CFLAGS and LDFLAGS stand behind it.  The checks of
+# FORTIFY need an optimizing compiler.  Of control flow, each processor has its own way.
+control_flow := $(firstword $(foreach flag,-fcf-protection -mbranch-protection=standard,\
+	$(shell $(CC) $(flag) -fsyntax-only -x c /dev/null 2>/dev/null && echo $(flag))))
+hardening_cflags = -fPIE -fstack-protector-strong -fstack-clash-protection $(control_flow)
+hardening_cppflags = $(if $(SANITIZE),,$(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+hardening_ldflags = -pie -Wl,-z,relro,-z,now,-z,noexecstack
+
 all_cflags = -std=gnu11 $(WARNINGS) $(if $(WERROR),-Werror) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
-	$(CFLAGS)
+	$(hardening_cflags) $(CFLAGS)
 all_cppflags = -D_GNU_SOURCE -DZKFLOCK_VERSION='"$(VERSION)"' $(if $(SANITIZE),-DZKFLOCK_DEBUG) -Isrc \
-	$(CPPFLAGS)
-all_ldflags = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
+	$(hardening_cppflags) $(CPPFLAGS)
+all_ldflags = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(hardening_ldflags) $(LDFLAGS)
 
 sources := $(sort $(wildcard src/*.c src/*/*.c))
 objects := $(sources:src/%.c=$(BUILD)/%.o)

@@ -154,6 +154,10 @@ static int take_environment(struct options *options)
     } variables[] = {
         {"$" SERVERS_VARIABLE, "servers"},
         {"$" AUTH_FILE_VARIABLE, "auth-file"},
+        {"$" ACCESS_TLS_VARIABLE, "tls"},
+        {"$" ACCESS_CACERT_VARIABLE, "cacert"},
+        {"$" ACCESS_CERT_VARIABLE, "cert"},
+        {"$" ACCESS_KEY_VARIABLE, "key"},
     };
     int status = 0;
 

@@ -25,15 +25,15 @@ const char *options_show_command(const struct options *options)
 {
     if (options->show_command)
         return options->show_command;
-    return acl_is_open(options->acl) && !options->auth_file ? "full" : "name";
+    return acl_is_open(options->acl) && !options->access.auth_file ? "full" : "name";
 }
 
 struct session_terms options_session_terms(const struct options *options,
-                                           const struct credentials *credentials)
+                                           const struct access *access)
 {
     return (struct session_terms){.servers = options->servers,
                                   .timeout_ms = (int)(options->session_timeout / CLOCK_MS),
-                                  .credentials = credentials,
+                                  .access = access,
                                   .acl = options->acl};
 }
 
@@ -44,7 +44,10 @@ void options_release(struct options *options)
         free(options->with[i].path);
     free(options->with);
     servers_free(options->servers);
-    free(options->auth_file);
+    free(options->access.auth_file);
+    free(options->access.tls.cacert);
+    free(options->access.tls.cert);
+    free(options->access.tls.key);
     acl_free(options->acl);
     settings_release(&options->settings);
 }

@@ -75,8 +75,8 @@ struct options {
     bool now;               /* run even if it is not due by once_per */
     int skip_status;        /* the exit status for a run that is not due */
     struct servers *servers;
-    char *auth_file;         /* with the credentials for them; NULL: none */
-    struct ACL_vector *acl;  /* of what is made */
+    struct access_terms access;
+    struct ACL_vector *acl; /* of what is made */
     int64_t connect_timeout; /* ns */
     int retries;             /* of taking the lock, where no server is reachable */
     int64_t retry_delay;     /* ns */
@@ -111,9 +111,9 @@ int64_t options_asked_wait(const struct options *options, int64_t otherwise);
  * rest if that is not set. */
 const char *options_show_command(const struct options *options);
 
-/* The terms of a session with the ensemble; credentials of auth_file, or NULL. */
+/* The terms of a session with the ensemble; access is that of options->access. */
 struct session_terms options_session_terms(const struct options *options,
-                                           const struct credentials *credentials);
+                                           const struct access *access);
 
 void options_release(struct options *options);
 

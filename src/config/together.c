@@ -26,7 +26,11 @@
     X(EVERY_TIME, !options->once_per)                                                              \
     X(NOW, options->now)                                                                           \
     X(CREATOR, acl_needs_credentials(options->acl))                                                \
-    X(NOBODY, !options->auth_file)                                                                 \
+    X(NOBODY, !options->access.auth_file && !options->access.tls.cert)                             \
+    X(TLS_FILE, options->access.tls.cacert || options->access.tls.cert || options->access.tls.key) \
+    X(NO_TLS, !options->access.use_tls)                                                            \
+    X(KEY, options->access.tls.key)                                                                \
+    X(NO_CERT, !options->access.tls.cert)                                                          \
     X(HOLD, options->action == ACTION_HOLD)                                                        \
     X(CONFLICT_0, options->typed[CHOICE_CONFLICT_STATUS] && options->conflict_status == 0)         \
     X(NAMES, options->names_only)                                                                  \
@@ -81,8 +85,12 @@ static const struct apart apart_rows[] = {
      "--unfair does not go with --node-style: all of its kind use one name"},
     {{APART_CREATOR, APART_NOBODY},
      {CHOICE_ACL, CHOICE_AUTH_FILE},
-     "--acl creator, creator-read and auth: need credentials, which --auth-file gives: without them "
-     "nobody could use the lock"},
+     "--acl creator, creator-read and auth: need credentials, without which nobody could use the "
+     "lock; give --auth-file, or --tls and --cert"},
+    {{APART_TLS_FILE, APART_NO_TLS},
+     {CHOICE_TLS},
+     "--cacert, --cert and --key go with --tls alone; give that, too, or leave them out"},
+    {{APART_KEY, APART_NO_CERT}, {CHOICE_TLS}, "--key goes with --cert alone"},
     {{APART_HOLD, APART_CONFLICT_0},
      {CHOICE_CONFLICT_STATUS},
      "-E 0 does not go with --hold: 0 means that the lock is held"},

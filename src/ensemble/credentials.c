@@ -1,16 +1,15 @@
 #include "ensemble/credentials.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "ensemble/private_file.h"
 
 /* In bytes, of a file. */
 #define LONGEST ((size_t)64 * 1024)
@@ -26,22 +25,6 @@ struct credentials {
 static char *cannot(const char *path, int error)
 {
     return xasprintf("%s: cannot be read: %s", path, strerror(error));
-}
-
-/* Says what is wrong with the file itself; NULL: nothing. */
-static char *file_fault(const char *path, const struct stat *st)
-{
-    if (!S_ISREG(st->st_mode))
-        return xasprintf("%s: is no regular file", path);
-    if (st->st_uid != 0 && st->st_uid != geteuid())
-        return xasprintf("%s: belongs to uid %u, who could read and change the passwords in it; "
-                         "give it to the user who runs zkflock, or to root",
-                         path, (unsigned int)st->st_uid);
-    if (st->st_mode & (S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH))
-        return xasprintf("%s: others than its owner may read or write it; chmod 600", path);
-    if ((size_t)st->st_size > LONGEST)
-        return xasprintf("%s: is longer than 64 KiB", path);
-    return NULL;
 }
 
 /* Reads all of it; returns 0, or the errno. */
@@ -118,22 +101,11 @@ static char *parse(struct credentials *credentials, const char *path)
 struct credentials *credentials_read(const char *path, char **fault)
 {
     struct credentials *credentials;
-    struct stat st;
-    /* Nobody is waited for at the other end of a FIFO. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    int error = errno;
+    int fd = private_file_open(path, "passwords", fault);
+    int error;
 
-    if (fd < 0 || fstat(fd, &st) < 0) {
-        *fault = cannot(path, fd < 0 ? error : errno);
-        if (fd >= 0)
-            close(fd);
+    if (fd < 0)
         return NULL;
-    }
-    *fault = file_fault(path, &st);
-    if (*fault) {
-        close(fd);
-        return NULL;
-    }
     credentials = xcalloc(1, sizeof(*credentials));
     credentials->text =
         mmap(NULL, LONGEST + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -147,7 +119,12 @@ struct credentials *credentials_read(const char *path, char **fault)
         error = read_all(credentials, fd);
     }
     close(fd);
-    *fault = error ? cannot(path, error) : parse(credentials, path);
+    if (error)
+        *fault = cannot(path, error);
+    else if (credentials->len == LONGEST)
+        *fault = xasprintf("%s: is longer than 64 KiB", path);
+    else
+        *fault = parse(credentials, path);
     if (!*fault)
         return credentials;
     credentials_free(credentials);

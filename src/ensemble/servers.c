@@ -123,37 +123,65 @@ const char *servers_text(const struct servers *servers)
 
 /* ---- addresses ---- */
 
-static bool has_address(const struct servers *servers, const char *literal, size_t len)
+static struct address *find_address(const struct servers *servers, const char *literal, size_t len)
 {
     for (size_t i = 0; i < servers->addresses_len; i++)
-        if (strlen(servers->addresses[i]) == len &&
-            memcmp(servers->addresses[i], literal, len) == 0)
-            return true;
-    return false;
+        if (strlen(servers->addresses[i].literal) == len &&
+            memcmp(servers->addresses[i].literal, literal, len) == 0)
+            return &servers->addresses[i];
+    return NULL;
 }
 
-/* Adds a literal, which is the servers' from now on, unless it is there already. */
-static void take_address(struct servers *servers, char *literal)
+/* Adds a literal, which is the servers' from now on, unless it is there already; returns it. */
+static struct address *take_address(struct servers *servers, char *literal)
 {
-    if (has_address(servers, literal, strlen(literal))) {
+    struct address *address = find_address(servers, literal, strlen(literal));
+
+    if (address) {
         free(literal);
-        return;
+        return address;
     }
     servers->addresses = xreallocarray(servers->addresses, servers->addresses_len + 1,
                                        sizeof(servers->addresses[0]));
-    servers->addresses[servers->addresses_len++] = literal;
+    address = &servers->addresses[servers->addresses_len++];
+    *address = (struct address){.literal = literal};
+    return address;
 }
 
-void servers_add_address(struct servers *servers, const char *address, const char *port)
+static void add_name(struct address *address, const char *name)
 {
-    take_address(servers, xasprintf("%s:%s", address, port));
+    address->names =
+        xreallocarray(address->names, address->names_len + 1, sizeof(address->names[0]));
+    address->names[address->names_len++] = xstrdup(name);
+}
+
+void servers_add_address(struct servers *servers, const char *address, const struct host *host)
+{
+    add_name(take_address(servers, xasprintf("%s:%s", address, host->port)), host->name);
 }
 
 void servers_forget_addresses(struct servers *servers)
 {
-    for (size_t i = 0; i < servers->addresses_len; i++)
-        free(servers->addresses[i]);
+    for (size_t i = 0; i < servers->addresses_len; i++) {
+        struct address *address = &servers->addresses[i];
+
+        while (address->names_len)
+            free(address->names[--address->names_len]);
+        free(address->names);
+        free(address->literal);
+    }
     servers->addresses_len = 0;
+}
+
+const char *servers_address(const struct servers *servers, size_t i)
+{
+    return servers->addresses[i].literal;
+}
+
+const char *const *servers_names(const struct servers *servers, size_t i, size_t *count)
+{
+    *count = servers->addresses[i].names_len;
+    return (const char *const *)servers->addresses[i].names;
 }
 
 /* Lists count addresses, in a circle from this one on, with separator between them; to be freed. */
@@ -164,7 +192,18 @@ static char *list_addresses(const struct servers *servers, size_t first, size_t 
 
     for (size_t i = 0; i < count; i++)
         xreplace(&list, xasprintf("%s%s%s", list, i ? separator : "",
-                                  servers->addresses[(first + i) % servers->addresses_len]));
+                                  servers->addresses[(first + i) % servers->addresses_len].literal));
+    return list;
+}
+
+/* Lists as many ports of loopback likewise. */
+static char *list_ports(const uint16_t *ports, size_t ports_len, size_t first, size_t count)
+{
+    char *list = xstrdup("");
+
+    for (size_t i = 0; i < count; i++)
+        xreplace(&list, xasprintf("%s%s127.0.0.1:%u", list, i ? "," : "",
+                                  (unsigned int)ports[(first + i) % ports_len]));
     return list;
 }
 
@@ -178,7 +217,11 @@ void servers_import_addresses(struct servers *servers, const char *line)
     while (*line) {
         size_t len = strcspn(line, " ");
 
-        take_address(servers, xstrndup(line, len));
+        struct address *address = take_address(servers, xstrndup(line, len));
+
+        /* By which of the names it was found is not known any more. */
+        for (size_t i = 0; i < servers->hosts_len; i++)
+            add_name(address, servers->hosts[i].name);
         line += len + (line[len] == ' ');
     }
 }
@@ -199,17 +242,19 @@ bool servers_same_place(const struct servers *servers, const char *path, const c
     while (*addresses) {
         size_t len = strcspn(addresses, " ");
 
-        if (has_address(servers, addresses, len))
+        if (find_address(servers, addresses, len))
             return true;
         addresses += len + (addresses[len] == ' ');
     }
     return false;
 }
 
-char *servers_connect_string(const struct servers *servers, unsigned int attempt)
+char *servers_connect_string(const struct servers *servers, unsigned int attempt,
+                             const uint16_t *ports)
 {
     size_t odd = servers->addresses_len | 1;
-    char *list = list_addresses(servers, attempt, odd, ",");
+    char *list = ports ? list_ports(ports, servers->addresses_len, attempt, odd)
+                       : list_addresses(servers, attempt, odd, ",");
 
     xreplace(&list, xasprintf("%s%s", list, servers->chroot));
     return list;

@@ -9,6 +9,7 @@
 #define ZKFLOCK_SERVERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define SERVERS_DEFAULT_PORT 2181
@@ -47,8 +48,10 @@ int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char
 /*
  * The resolved addresses as the client library wants them ("10.0.0.1:2181,::1:2181/chroot"), the
  * list turned by attempt places so that each attempt starts with another server; to be freed.
+ * With ports, one for each address, they are these ports of loopback.
  */
-char *servers_connect_string(const struct servers *servers, unsigned int attempt);
+char *servers_connect_string(const struct servers *servers, unsigned int attempt,
+                             const uint16_t *ports);
 
 /*
  * The resolved addresses as one line of text, to be freed, and back: for another process that has
@@ -70,6 +73,10 @@ bool servers_same_place(const struct servers *servers, const char *path, const c
 
 /* How many addresses were found. */
 unsigned int servers_count(const struct servers *servers);
+
+/* One of these, and the count names by which the user called it. */
+const char *servers_address(const struct servers *servers, size_t i);
+const char *const *servers_names(const struct servers *servers, size_t i, size_t *count);
 
 void servers_free(struct servers *servers);
 

@@ -84,7 +84,7 @@ static bool add_literal(struct servers *servers, const struct host *host)
     if (inet_pton(AF_INET, host->name, address) != 1 &&
         inet_pton(AF_INET6, host->name, address) != 1)
         return false;
-    servers_add_address(servers, host->name, host->port);
+    servers_add_address(servers, host->name, host);
     return true;
 }
 
@@ -92,7 +92,7 @@ static bool add_literal(struct servers *servers, const struct host *host)
 static void shuffle(struct servers *servers)
 {
     for (size_t i = servers->addresses_len; i > 1; i--) {
-        char *swap = servers->addresses[i - 1];
+        struct address swap = servers->addresses[i - 1];
         uint64_t random = 0;
 
         if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
@@ -134,7 +134,7 @@ static void take_found(struct servers *servers, struct host *host, char **failur
         if (getnameinfo(ai->ai_addr, ai->ai_addrlen, address, sizeof(address), NULL, 0,
                         NI_NUMERICHOST) == 0 &&
             !strchr(address, '%'))
-            servers_add_address(servers, address, host->port);
+            servers_add_address(servers, address, host);
     }
     lookup_release(host->lookup);
     host->lookup = NULL;

@@ -43,17 +43,24 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
     if (type != ZOO_SESSION_EVENT)
         return;
     if (state == ZOO_READONLY_STATE)
-        trouble_note(context, TROUBLE_READ_ONLY, false);
+        trouble_note(context, "the server is read-only", false);
     item_push(item_new(context, state == ZOO_CONNECTED_STATE         ? SESSION_CONNECTED
                                 : state == ZOO_EXPIRED_SESSION_STATE ? SESSION_EXPIRED
                                                                      : SESSION_DISCONNECTED));
+}
+
+/* In the relay's thread. */
+static void note_server(void *context, const char *text)
+{
+    trouble_note(context, text, false);
 }
 
 /* ---- opening and closing ---- */
 
 static int connect_attempt(struct session *session)
 {
-    char *list = servers_connect_string(session->terms.servers, session->attempt);
+    char *list = servers_connect_string(session->terms.servers, session->attempt,
+                                        session->relay ? relay_ports(session->relay) : NULL);
     unsigned int round = session->attempt / servers_count(session->terms.servers);
     int64_t longest = session->terms.timeout_ms * CLOCK_MS * 2 / 3;
     int64_t patience = FIRST_PATIENCE << (round > 10 ? 10 : round);
@@ -77,7 +84,7 @@ static int connect_attempt(struct session *session)
         trouble_note(session, session_start_fault(error = errno), true);
     } else {
         zoo_set_servers_resolution_delay(session->handle, -1);
-        credentials_add(session->terms.credentials, session->handle);
+        credentials_add(session->terms.access->credentials, session->handle);
     }
     session->attempt++;
     session->attempt_until = clock_now() + clock_earlier(patience, longest);
@@ -112,8 +119,10 @@ struct session *session_resume(const struct session_terms *terms,
     zoo_set_debug_level(log_get_level() >= LOG_LEVEL_DEBUG ? ZOO_LOG_LEVEL_INFO
                                                            : ZOO_LOG_LEVEL_ERROR);
     zoo_deterministic_conn_order(1); /* servers.c has shuffled them */
-    failover_init(&session->failover);
-    if (session->event_fd < 0 || connect_attempt(session) < 0) {
+    if (terms->access->tls)
+        session->relay = relay_start(terms->access->tls, terms->servers, note_server, session);
+    failover_init(&session->failover); /* the relay's ports are not the library's */
+    if (session->event_fd < 0 || (terms->access->tls && !session->relay) || connect_attempt(session) < 0) {
         int error = errno;
 
         session_close(session);
@@ -160,8 +169,11 @@ int session_detach(struct session *session)
     int connection = -1;
     int silent = -1;
 
-    /* With a request under way the library could be in the middle of a message. */
-    if (session->connected && !session->oldest && !session->stuck)
+    /*
+     * With a request under way the library could be in the middle of a message.  Through a relay
+     * the connection ends with this process.
+     */
+    if (!session->relay && session->connected && !session->oldest && !session->stuck)
         connection = failover_take(&session->failover, session->handle, &silent);
     session_close(session);
     if (silent >= 0)
@@ -175,6 +187,7 @@ void session_close(struct session *session)
         return;
     if (!drop_handle(session))
         return; /* the library's threads may still use it */
+    relay_end(session->relay);
     request_drop_all(session);
     trouble_listen(NULL);
     item_free(session->current);

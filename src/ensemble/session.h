@@ -22,7 +22,7 @@
 
 #include <zookeeper/zookeeper.h>
 
-#include "ensemble/credentials.h"
+#include "ensemble/access.h"
 #include "ensemble/servers.h"
 
 struct session;
@@ -71,9 +71,9 @@ bool session_rc_unknown(int rc);
 /* With whom a session is, and as whom.  What is pointed to has to live as long as the session. */
 struct session_terms {
     const struct servers *servers; /* resolved */
-    int timeout_ms;                /* the session timeout to ask for */
-    const struct credentials *credentials; /* NULL: none */
-    const struct ACL_vector *acl;          /* of the znodes that it creates; NULL: open to all */
+    int timeout_ms;               /* the session timeout to ask for */
+    const struct access *access;
+    const struct ACL_vector *acl; /* of the znodes that it creates; NULL: open to all */
 };
 
 /*

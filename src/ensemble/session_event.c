@@ -1,6 +1,7 @@
 #include <malloc.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,6 +35,17 @@ void session_spare(struct session *session)
 /* How often a server that was turned from is left once more, if the others cannot be reached. */
 enum { TURNS_MAX = 3 };
 
+/* The server behind a port of the relay; NULL: none is. */
+static const char *name_gate(const struct session *session, const char *port)
+{
+    const uint16_t *ports = relay_ports(session->relay);
+
+    for (size_t i = 0; i < servers_count(session->terms.servers); i++)
+        if (ports[i] == strtoul(port, NULL, 10))
+            return servers_address(session->terms.servers, i);
+    return NULL;
+}
+
 /* HOST:PORT of the server that the session is at; NULL if it has just left it. */
 static const char *name_server(const struct session *session, char *name, size_t size)
 {
@@ -46,6 +58,8 @@ static const char *name_server(const struct session *session, char *name, size_t
         getnameinfo((struct sockaddr *)&server, len, host, sizeof(host), port, sizeof(port),
                     NI_NUMERICHOST | NI_NUMERICSERV) != 0)
         return NULL;
+    if (session->relay)
+        return name_gate(session, port);
     snprintf(name, size, server.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
     return name;
 }

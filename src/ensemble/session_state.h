@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "ensemble/failover.h"
 #include "ensemble/pace.h"
+#include "ensemble/relay.h"
 #include "ensemble/session.h"
 
 /* A server that has refused a request for lack of capacity counts as overloaded for so long. */
@@ -58,12 +59,14 @@ struct item {
 struct session {
     zhandle_t *handle;
     struct session_terms terms;
+    struct relay *relay; /* by which the handle connects; NULL: directly */
     int event_fd;
 
     pthread_mutex_t mutex; /* of the queue and of trouble */
     struct item *head, **tail;
     char trouble[160];
     bool lacking; /* both: see trouble_last() */
+    bool left;    /* this process has closed the connection for that */
 
     /* the owner's */
     struct item *current; /* the event handed out last */
@@ -161,7 +164,7 @@ void session_spare(struct session *session);
  */
 bool trouble_last(struct session *session, char text[TROUBLE_SIZE]);
 
-#define TROUBLE_READ_ONLY "the server is read-only"
+/* Notes why this process will not use a server, or, if it lacks something, cannot use any. */
 void trouble_note(struct session *session, const char *text, bool lacking);
 
 /* The session whose trouble the library's log tells of; NULL: none. */

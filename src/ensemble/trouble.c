@@ -15,6 +15,7 @@ void trouble_note(struct session *session, const char *text, bool lacking)
 {
     pthread_mutex_lock(&session->mutex);
     session->lacking = lacking;
+    session->left = true;
     snprintf(session->trouble, sizeof(session->trouble), "%s", text);
     pthread_mutex_unlock(&session->mutex);
 }
@@ -42,12 +43,13 @@ static void remember(struct session *session, const char *message)
 
     pthread_mutex_lock(&session->mutex);
     session->lacking = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
-    if (!was_closed(error))
+    if (!was_closed(error)) {
+        session->left = false;
         snprintf(session->trouble, sizeof(session->trouble), "%.*s", (int)(end - begin - 1),
                  begin + 1);
-    else if (strcmp(session->trouble, TROUBLE_READ_ONLY) !=
-             0) /* that one was left by this process */
+    } else if (!session->left) {
         snprintf(session->trouble, sizeof(session->trouble), "%s", closed);
+    }
     pthread_mutex_unlock(&session->mutex);
 }
 

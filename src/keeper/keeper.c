@@ -26,6 +26,23 @@
  */
 #define COURTESY (5 * CLOCK_MS)
 
+/* Has a zkflock inside the command be let in as this one is.  Returns false with errno. */
+static bool share_access(const struct access_terms *access)
+{
+    const char *const variables[][2] = {
+        {AUTH_FILE_VARIABLE, access->auth_file},
+        {ACCESS_TLS_VARIABLE, access->use_tls ? "yes" : NULL},
+        {ACCESS_CACERT_VARIABLE, access->tls.cacert},
+        {ACCESS_CERT_VARIABLE, access->tls.cert},
+        {ACCESS_KEY_VARIABLE, access->tls.key},
+    };
+
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+        if (variables[i][1] && setenv(variables[i][0], variables[i][1], 1) < 0)
+            return false;
+    return true;
+}
+
 /* Tells those who look at the lock what it is for. */
 static void introduce(const struct options *options, char *const *argv)
 {
@@ -70,7 +87,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
     const struct guard_mandate mandate = {.command = command,
                                           .lock_path = options->lock,
                                           .servers = options->servers,
-                                          .auth_file = options->auth_file,
+                                          .access = &options->access,
                                           .legacy = keeper->legacy,
                                           .signal = options->signal,
                                           .on_lost = options->on_lost,
@@ -83,8 +100,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
      * descriptor of others open, the guard would.
      */
     if (!keeper->legacy || setenv(SERVERS_VARIABLE, servers_text(options->servers), 1) < 0 ||
-        (options->auth_file && setenv(AUTH_FILE_VARIABLE, options->auth_file, 1) < 0) ||
-        guard_start(&keeper->guard, &mandate) < 0 || hook_start(hook, command, options->lock) < 0) {
+        !share_access(&options->access) || guard_start(&keeper->guard, &mandate) < 0 || hook_start(hook, command, options->lock) < 0) {
         log_error("cannot start: %s", strerror(errno));
         keeper_hang_up(keeper);
         free(keeper);
@@ -166,7 +182,7 @@ int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
     if (connection >= 0)
         close_request_send(connection);
     hook_end(keeper->hook);
-    credentials_free(keeper->credentials);
+    access_close(&keeper->access);
     free(keeper);
     return status;
 }

@@ -42,14 +42,15 @@ static bool resolve(struct keeper *keeper, int64_t deadline)
 }
 
 /* Reads them only now: neither guard nor command shall have them in their memory. */
-static bool read_credentials(struct keeper *keeper)
+static bool open_access(struct keeper *keeper)
 {
     char *fault;
+    int status = 0;
 
-    if (!keeper->options->auth_file || keeper->credentials)
-        return true;
-    keeper->credentials = credentials_read(keeper->options->auth_file, &fault);
-    return keeper->credentials || keeper_not_taken(keeper, EXITCODE_CONFIG, fault);
+    if (!keeper->access_open)
+        status = access_open(&keeper->access, &keeper->options->access, &fault);
+    keeper->access_open = status == 0;
+    return status == 0 || keeper_not_taken(keeper, status, fault);
 }
 
 static bool unreachable(struct keeper *keeper)
@@ -75,13 +76,13 @@ bool keeper_connect(struct keeper *keeper)
     int64_t news_at = keeper->try.started_at + SILENCE_BEFORE_NEWS;
     struct session_terms terms;
 
-    if (!read_credentials(keeper) || !resolve(keeper, deadline) || !keeper_enter(keeper, deadline))
+    if (!open_access(keeper) || !resolve(keeper, deadline) || !keeper_enter(keeper, deadline))
         return false;
     if (keeper->try.items_len == 0)
         return true;
     if (!isatty(STDERR_FILENO))
         news_at = CLOCK_NEVER;
-    terms = options_session_terms(keeper->options, keeper->credentials);
+    terms = options_session_terms(keeper->options, &keeper->access);
     keeper->try.session = session_open(&terms);
     if (!keeper->try.session) {
         char *why = contact_not_started(errno);

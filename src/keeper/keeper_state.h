@@ -232,7 +232,8 @@ struct keeper {
 
     struct keeper_outcome outcome;
     struct keeper_news news;
-    struct credentials *credentials; /* keeper_connect.c: read at the first try; NULL: none */
+    struct access access; /* keeper_connect.c: read at the first try */
+    bool access_open;
     struct keeper_try try;
     struct lease lease; /* of the lock, from keeper_acquire() on, which alone writes it */
     struct keeper_wait wait;

@@ -72,6 +72,7 @@ int admin_start(struct admin *admin, const struct options *options)
     sigset_t mask;
     bool ignored;
     char *fault;
+    int status;
 
     *admin = (struct admin){
         .options = options, .signal_fd = signals_block(&mask, &ignored), .also = {.fd = -1}};
@@ -79,18 +80,16 @@ int admin_start(struct admin *admin, const struct options *options)
         log_error("cannot start: %s", strerror(errno));
         return EXITCODE_OSERR;
     }
-    if (options->auth_file) {
-        admin->credentials = credentials_read(options->auth_file, &fault);
-        if (!admin->credentials)
-            return fail(EXITCODE_CONFIG, fault);
-    }
+    status = access_open(&admin->access, &options->access, &fault);
+    if (status)
+        return fail((enum exitcode)status, fault);
     while (servers_resolve(options->servers, deadline, admin->signal_fd, &fault) < 0) {
         if (fault)
             return fail(EXITCODE_UNREACHABLE, fault);
         if (take_signal(admin) == ADMIN_ENDED)
             return admin_ended(admin);
     }
-    terms = options_session_terms(options, admin->credentials);
+    terms = options_session_terms(options, &admin->access);
     admin->session = session_open(&terms);
     if (!admin->session)
         return fail(EXITCODE_OSERR, contact_not_started(errno));
@@ -145,7 +144,7 @@ void admin_end(struct admin *admin)
 {
     session_close(admin->session);
     admin->session = NULL;
-    credentials_free(admin->credentials);
+    access_close(&admin->access);
     if (admin->signal_fd >= 0)
         close(admin->signal_fd);
 }

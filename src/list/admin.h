@@ -21,7 +21,7 @@ struct screen;
 
 struct admin {
     const struct options *options;
-    struct credentials *credentials;
+    struct access access;
     struct session *session;
     int signal_fd;
     int ended_by; /* the signal that ends the visit; 0: none */

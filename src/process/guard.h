@@ -37,7 +37,7 @@ struct guard_mandate {
     const struct command *command;
     const char *lock_path;
     struct servers *servers; /* not resolved yet */
-    const char *auth_file;   /* for what the guard itself has to ask of them; NULL: none */
+    const struct access_terms *access; /* for what the guard itself has to ask of them */
     struct legacy *legacy;
     int signal; /* sent first when the lock is lost */
     enum lease_on_lost on_lost;

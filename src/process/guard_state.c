@@ -62,6 +62,6 @@ _Noreturn void guard_settle(const struct guard_state *guard)
 {
     const struct guard_mandate *mandate = guard->mandate;
 
-    legacy_settle(mandate->legacy, mandate->servers, mandate->auth_file, SETTLE_PATIENCE);
+    legacy_settle(mandate->legacy, mandate->servers, mandate->access, SETTLE_PATIENCE);
     _exit(EXITCODE_INTERNAL);
 }

@@ -78,31 +78,25 @@ static void serve(struct session *session, struct lockset *set, int64_t deadline
     }
 }
 
-/* Without them the session is resumed as well, and the servers say what it may do. */
-static struct credentials *read_credentials(const char *auth_file)
-{
-    char *fault = NULL;
-    struct credentials *credentials = auth_file ? credentials_read(auth_file, &fault) : NULL;
-
-    if (fault)
-        log_warning("%s", fault);
-    free(fault);
-    return credentials;
-}
-
-void legacy_settle(const struct legacy *legacy, struct servers *servers, const char *auth_file,
-                   int64_t patience)
+void legacy_settle(const struct legacy *legacy, struct servers *servers,
+                   const struct access_terms *access_terms, int64_t patience)
 {
     int in_force = atomic_load(&legacy->in_force);
     const struct entry *entry = &legacy->entries[in_force == 2];
+    struct access access;
+    char *fault;
 
     if (!in_force)
         return;
+    if (access_open(&access, access_terms, &fault) != 0) {
+        log_warning("%s", fault);
+        free(fault);
+        return;
+    }
     servers_import_addresses(servers, entry->text + strlen(entry->text) + 1);
 
-    struct credentials *credentials = read_credentials(auth_file);
     const struct session_terms terms = {
-        .servers = servers, .timeout_ms = entry->timeout_ms, .credentials = credentials};
+        .servers = servers, .timeout_ms = entry->timeout_ms, .access = &access};
     struct session *session = session_resume(&terms, &entry->identity);
 
     if (!session)
@@ -115,5 +109,5 @@ void legacy_settle(const struct legacy *legacy, struct servers *servers, const c
              lockset_phase(set) == LOCK_LEFT ? "has been released" : "ends with its session");
     lockset_free(set);
     session_close(session);
-    credentials_free(credentials);
+    access_close(&access);
 }

@@ -30,11 +30,11 @@ void legacy_write(struct legacy *legacy, const struct session *session, const st
 
 /*
  * For the guard, when the keeper is dead and nothing is left of the command's tree: gives the locks
- * and the place in the queue back.  servers are as they were at the fork.  Reads the auth file
- * again, unless auth_file is NULL.  Starts threads; returns when all is given back, or after
+ * and the place in the queue back.  servers are as they were at the fork.  Reads the files of
+ * access itself.  Starts threads; returns when all is given back, or after
  * patience, ns.
  */
-void legacy_settle(const struct legacy *legacy, struct servers *servers, const char *auth_file,
-                   int64_t patience);
+void legacy_settle(const struct legacy *legacy, struct servers *servers,
+                   const struct access_terms *access, int64_t patience);
 
 #endif

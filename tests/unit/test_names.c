@@ -137,8 +137,8 @@ static void test_servers(void)
 
         CHECK(good[i].text, servers && servers_resolve(servers, CLOCK_NEVER, -1, &fault) == 0);
 
-        char *first = servers_connect_string(servers, 0);
-        char *second = servers_connect_string(servers, 1);
+        char *first = servers_connect_string(servers, 0, NULL);
+        char *second = servers_connect_string(servers, 1, NULL);
 
         CHECK(good[i].text, strcmp(first, good[i].connect) == 0);
         CHECK(good[i].text, strcmp(second, good[i].turned) == 0);
@@ -157,8 +157,8 @@ static void test_servers(void)
 
     CHECK("two", servers_resolve(two, CLOCK_NEVER, -1, &fault) == 0 && servers_count(two) == 2);
 
-    char *first = servers_connect_string(two, 0);
-    char *second = servers_connect_string(two, 1);
+    char *first = servers_connect_string(two, 0, NULL);
+    char *second = servers_connect_string(two, 1, NULL);
 
     CHECK(first, strcmp(first, "10.0.0.1:1,10.0.0.2:2,10.0.0.1:1") == 0 ||
                      strcmp(first, "10.0.0.2:2,10.0.0.1:1,10.0.0.2:2") == 0);
@@ -180,8 +180,8 @@ static void test_server_addresses(void)
 
     servers_import_addresses(other, line);
 
-    char *a = servers_connect_string(resolved, 0);
-    char *b = servers_connect_string(other, 0);
+    char *a = servers_connect_string(resolved, 0, NULL);
+    char *b = servers_connect_string(other, 0, NULL);
 
     CHECK(b, strcmp(a, b) == 0);
     free(a);

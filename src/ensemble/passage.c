@@ -1,0 +1,238 @@
+#include "ensemble/passage.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/xalloc.h"
+
+/* From the first packet to the last one of the handshake. */
+#define HANDSHAKE_PATIENCE (5 * CLOCK_S)
+
+#define ROOM ((size_t)16 * 1024)
+
+/* What has been read and is to be written. */
+struct buffer {
+    size_t begin;
+    size_t end;
+    char bytes[ROOM];
+};
+
+enum passage_state {
+    CONNECTING, /* to the server */
+    SHAKING,    /* hands, by TLS */
+    OPEN,
+};
+
+struct passage {
+    enum passage_state state;
+    int64_t deadline; /* until it is OPEN */
+    int local;
+    int remote;
+    const struct tls_library *library;
+    SSL *ssl;
+    short remote_events;  /* what SSL_connect() or SSL_write() waits for */
+    struct buffer out;    /* to the server */
+    struct buffer in;     /* from it */
+    char text[160];       /* of tls_why() */
+};
+
+static bool is_empty(const struct buffer *buffer)
+{
+    return buffer->begin == buffer->end;
+}
+
+static bool is_for_now(int error)
+{
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+struct passage *passage_new(const struct tls *tls, int local, const struct sockaddr *server,
+                            socklen_t len, const char *const *names, size_t count)
+{
+    const int one = 1;
+    struct passage *passage;
+    int remote = socket(server->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    SSL *ssl = NULL;
+
+    if (remote >= 0 && (connect(remote, server, len) == 0 || errno == EINPROGRESS))
+        ssl = tls_connection(tls, remote, names, count);
+    if (!ssl) {
+        if (remote >= 0)
+            close(remote);
+        close(local);
+        return NULL;
+    }
+    setsockopt(remote, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    setsockopt(local, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    passage = xcalloc(1, sizeof(*passage));
+    passage->deadline = clock_now() + HANDSHAKE_PATIENCE;
+    passage->local = local;
+    passage->remote = remote;
+    passage->library = tls_library_load();
+    passage->ssl = ssl;
+    passage->remote_events = POLLOUT;
+    return passage;
+}
+
+int64_t passage_wait(const struct passage *passage, struct pollfd fds[PASSAGE_FDS])
+{
+    bool open = passage->state == OPEN;
+
+    fds[0] = (struct pollfd){.fd = passage->local, .events = POLLRDHUP};
+    fds[1] = (struct pollfd){.fd = passage->remote, .events = passage->remote_events};
+    if (!open)
+        return passage->deadline;
+    if (is_empty(&passage->out))
+        fds[0].events |= POLLIN;
+    if (is_empty(&passage->in))
+        fds[1].events |= POLLIN;
+    else
+        fds[0].events |= POLLOUT;
+    return CLOCK_NEVER;
+}
+
+/* Returns false when the connection has failed. */
+static bool finish_connect(struct passage *passage)
+{
+    struct pollfd fd = {.fd = passage->remote, .events = POLLOUT};
+    int error = 0;
+    socklen_t len = sizeof(error);
+
+    if (poll(&fd, 1, 0) <= 0)
+        return true;
+    if (getsockopt(passage->remote, SOL_SOCKET, SO_ERROR, &error, &len) < 0 || error) {
+        strncpy(passage->text, strerror(error), sizeof(passage->text) - 1);
+        return false;
+    }
+    passage->state = SHAKING;
+    return true;
+}
+
+/* Notes what OpenSSL waits for; returns false if it is not just waiting. */
+static bool waits(struct passage *passage, int returned)
+{
+    int kind = passage->library->SSL_get_error(passage->ssl, returned);
+
+    passage->remote_events = kind == SSL_ERROR_WANT_WRITE ? POLLOUT : 0;
+    if (kind == SSL_ERROR_WANT_READ && passage->state == SHAKING)
+        passage->remote_events = POLLIN;
+    return kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE;
+}
+
+static bool shake(struct passage *passage, const char **why)
+{
+    int returned;
+
+    passage->library->ERR_clear_error();
+    returned = passage->library->SSL_connect(passage->ssl);
+    if (returned == 1) {
+        passage->state = OPEN;
+        passage->remote_events = 0;
+        return true;
+    }
+    if (waits(passage, returned))
+        return true;
+    *why = tls_why(passage->ssl, returned, passage->text);
+    if (!*why)
+        *why = "ended the connection while TLS was begun, as one does that expects none";
+    return false;
+}
+
+/* ---- open ---- */
+
+/* Passes on what the library says.  Returns false when the passage is over. */
+static bool go_out(struct passage *passage, const char **why)
+{
+    struct buffer *out = &passage->out;
+
+    for (;;) {
+        int written;
+
+        if (is_empty(out)) {
+            ssize_t len = recv(passage->local, out->bytes, ROOM, 0);
+
+            if (len <= 0)
+                return len < 0 && is_for_now(errno);
+            out->begin = 0;
+            out->end = (size_t)len;
+        }
+        passage->library->ERR_clear_error();
+        written = passage->library->SSL_write(passage->ssl, out->bytes + out->begin,
+                                              (int)(out->end - out->begin));
+        if (written <= 0) {
+            if (waits(passage, written))
+                return true;
+            *why = tls_why(passage->ssl, written, passage->text);
+            return false;
+        }
+        passage->remote_events = 0;
+        out->begin += (size_t)written;
+    }
+}
+
+/* Passes on what the server says, likewise. */
+static bool go_in(struct passage *passage, const char **why)
+{
+    struct buffer *in = &passage->in;
+
+    for (;;) {
+        ssize_t sent;
+
+        if (is_empty(in)) {
+            int len;
+
+            passage->library->ERR_clear_error();
+            len = passage->library->SSL_read(passage->ssl, in->bytes, (int)ROOM);
+            if (len <= 0) {
+                int kind = passage->library->SSL_get_error(passage->ssl, len);
+
+                if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE)
+                    return true;
+                *why = tls_why(passage->ssl, len, passage->text);
+                return false;
+            }
+            in->begin = 0;
+            in->end = (size_t)len;
+        }
+        sent = send(passage->local, in->bytes + in->begin, in->end - in->begin, MSG_NOSIGNAL);
+        if (sent < 0)
+            return is_for_now(errno);
+        in->begin += (size_t)sent;
+    }
+}
+
+bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why)
+{
+    bool ended = fds[0].revents & (POLLRDHUP | POLLHUP | POLLERR);
+
+    *why = NULL;
+    if (passage->state != OPEN && ended)
+        return false;
+    if (passage->state == CONNECTING && !finish_connect(passage)) {
+        *why = passage->text;
+        return false;
+    }
+    if (passage->state == SHAKING && !shake(passage, why))
+        return false;
+    /* What a server does not take any more is not waited for. */
+    if (passage->state == OPEN)
+        return go_out(passage, why) && go_in(passage, why) && !(ended && !is_empty(&passage->out));
+    if (clock_now() < passage->deadline)
+        return true;
+    *why = passage->state == CONNECTING ? "does not answer"
+                                        : "does not answer while TLS is begun";
+    return false;
+}
+
+void passage_free(struct passage *passage)
+{
+    passage->library->SSL_free(passage->ssl);
+    close(passage->remote);
+    close(passage->local);
+    free(passage);
+}

@@ -1,0 +1,249 @@
+#include "ensemble/relay.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/xalloc.h"
+#include "ensemble/passage.h"
+
+/* The library has one connection, and for a moment another one. */
+enum { PASSAGES_MAX = 8 };
+
+/* Own sockets with higher numbers are not found, as in failover.c. */
+enum { FDS_SEARCHED = 512 };
+
+/* The way to one server. */
+struct gate {
+    int listener;
+    struct sockaddr_storage server;
+    socklen_t server_len;
+    const char *const *names;
+    size_t names_len;
+    const char *literal;
+};
+
+struct relay {
+    const struct tls *tls;
+    relay_trouble *trouble;
+    void *context;
+    pthread_t thread;
+    bool started;
+    int end_fd; /* readable when the thread is to end */
+    struct gate *gates;
+    uint16_t *ports;
+    size_t gates_len;
+    struct {
+        struct passage *passage;
+        const struct gate *gate;
+    } under_way[PASSAGES_MAX];
+    size_t under_way_len;
+};
+
+/* ---- taking the library's connections ---- */
+
+/* Returns whether another socket of this process has this address. */
+static bool is_own(const struct sockaddr_in *address)
+{
+    for (int fd = 0; fd < FDS_SEARCHED; fd++) {
+        struct sockaddr_in own = {0};
+        socklen_t len = sizeof(own);
+
+        if (getsockname(fd, (struct sockaddr *)&own, &len) == 0 && own.sin_family == AF_INET &&
+            own.sin_port == address->sin_port && own.sin_addr.s_addr == address->sin_addr.s_addr)
+            return true;
+    }
+    return false;
+}
+
+static void take_connection(struct relay *relay, const struct gate *gate)
+{
+    struct sockaddr_in peer = {0};
+    socklen_t len = sizeof(peer);
+    int local =
+        accept4(gate->listener, (struct sockaddr *)&peer, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct passage *passage;
+
+    if (local < 0)
+        return;
+    if (!is_own(&peer) || relay->under_way_len == PASSAGES_MAX) {
+        close(local);
+        return;
+    }
+    passage = passage_new(relay->tls, local, (const struct sockaddr *)&gate->server,
+                          gate->server_len, gate->names, gate->names_len);
+    if (!passage)
+        return;
+    relay->under_way[relay->under_way_len].passage = passage;
+    relay->under_way[relay->under_way_len++].gate = gate;
+}
+
+/* ---- passing on ---- */
+
+static void tell(const struct relay *relay, const struct gate *gate, const char *why)
+{
+    char text[256];
+
+    snprintf(text, sizeof(text), "%s %s", gate->literal, why);
+    relay->trouble(relay->context, text);
+}
+
+/* Lets a passage go on, and ends it when it is over. */
+static void pass(struct relay *relay, size_t i, const struct pollfd *fds)
+{
+    struct passage *passage = relay->under_way[i].passage;
+    const char *why;
+
+    if (passage_go(passage, fds, &why))
+        return;
+    if (why)
+        tell(relay, relay->under_way[i].gate, why);
+    passage_free(passage);
+    relay->under_way[i] = relay->under_way[--relay->under_way_len];
+}
+
+static void *run(void *argument)
+{
+    struct relay *relay = argument;
+    size_t gates = relay->gates_len;
+    struct pollfd *fds = xcalloc(1 + gates + PASSAGES_MAX * PASSAGE_FDS, sizeof(fds[0]));
+
+    fds[0] = (struct pollfd){.fd = relay->end_fd, .events = POLLIN};
+    for (size_t i = 0; i < gates; i++)
+        fds[1 + i] = (struct pollfd){.fd = relay->gates[i].listener, .events = POLLIN};
+    for (;;) {
+        struct pollfd *of_passages = fds + 1 + gates;
+        size_t count = relay->under_way_len;
+        int64_t until = CLOCK_NEVER;
+
+        for (size_t i = 0; i < count; i++)
+            until = clock_earlier(until, passage_wait(relay->under_way[i].passage,
+                                                      of_passages + i * PASSAGE_FDS));
+        if (poll(fds, 1 + gates + count * PASSAGE_FDS, clock_poll_timeout(until)) < 0)
+            continue;
+        if (fds[0].revents)
+            break;
+        /* From the last: one that is over is replaced by the last. */
+        for (size_t i = count; i-- > 0;)
+            pass(relay, i, of_passages + i * PASSAGE_FDS);
+        for (size_t i = 0; i < gates; i++)
+            if (fds[1 + i].revents)
+                take_connection(relay, &relay->gates[i]);
+    }
+    while (relay->under_way_len)
+        passage_free(relay->under_way[--relay->under_way_len].passage);
+    free(fds);
+    return NULL;
+}
+
+/* ---- start and end ---- */
+
+/* Takes ADDRESS:PORT apart. */
+static void take_literal(struct gate *gate, const char *literal)
+{
+    const char *colon = strrchr(literal, ':');
+    char *address = xstrndup(literal, (size_t)(colon - literal));
+    in_port_t port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
+    struct sockaddr_in *v4 = (struct sockaddr_in *)&gate->server;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&gate->server;
+
+    gate->literal = literal;
+    if (inet_pton(AF_INET, address, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = port;
+        gate->server_len = sizeof(*v4);
+    } else {
+        inet_pton(AF_INET6, address, &v6->sin6_addr);
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = port;
+        gate->server_len = sizeof(*v6);
+    }
+    free(address);
+}
+
+/* Returns the port; 0 with errno if there is none. */
+static uint16_t open_gate(struct gate *gate)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(address);
+
+    gate->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (gate->listener < 0 ||
+        bind(gate->listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        listen(gate->listener, PASSAGES_MAX) < 0 ||
+        getsockname(gate->listener, (struct sockaddr *)&address, &len) < 0)
+        return 0;
+    return ntohs(address.sin_port);
+}
+
+struct relay *relay_start(const struct tls *tls, const struct servers *servers,
+                          relay_trouble *trouble, void *context)
+{
+    struct relay *relay = xcalloc(1, sizeof(*relay));
+    int error;
+
+    relay->tls = tls;
+    relay->trouble = trouble;
+    relay->context = context;
+    relay->end_fd = eventfd(0, EFD_CLOEXEC);
+    relay->gates_len = servers_count(servers);
+    relay->gates = xcalloc(relay->gates_len, sizeof(relay->gates[0]));
+    relay->ports = xcalloc(relay->gates_len, sizeof(relay->ports[0]));
+    for (size_t i = 0; i < relay->gates_len; i++)
+        relay->gates[i].listener = -1;
+    for (size_t i = 0; i < relay->gates_len; i++) {
+        struct gate *gate = &relay->gates[i];
+
+        take_literal(gate, servers_address(servers, i));
+        gate->names = servers_names(servers, i, &gate->names_len);
+        relay->ports[i] = open_gate(gate);
+        if (!relay->ports[i])
+            goto failed;
+    }
+    if (relay->end_fd < 0)
+        goto failed;
+    error = pthread_create(&relay->thread, NULL, run, relay);
+    if (error == 0) {
+        relay->started = true;
+        return relay;
+    }
+    errno = error;
+failed:
+    error = errno;
+    relay_end(relay);
+    errno = error;
+    return NULL;
+}
+
+const uint16_t *relay_ports(const struct relay *relay)
+{
+    return relay->ports;
+}
+
+void relay_end(struct relay *relay)
+{
+    const uint64_t one = 1;
+
+    if (!relay)
+        return;
+    if (relay->started && write(relay->end_fd, &one, sizeof(one)) == sizeof(one))
+        pthread_join(relay->thread, NULL);
+    for (size_t i = 0; i < relay->gates_len; i++)
+        if (relay->gates[i].listener >= 0)
+            close(relay->gates[i].listener);
+    if (relay->end_fd >= 0)
+        close(relay->end_fd);
+    free(relay->gates);
+    free(relay->ports);
+    free(relay);
+}

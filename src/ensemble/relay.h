@@ -1,0 +1,35 @@
+/*
+ * The way of a session through TLS: the client library connects to a port of this process on
+ * loopback, one for each server, and a thread passes what it says on to that server by TLS, and
+ * back.  Both connections end together, so that leaving a server works as without TLS.
+ *
+ * Only this process may use the ports: a connection whose other end is no socket of its own is
+ * closed at once.
+ */
+#ifndef ZKFLOCK_RELAY_H
+#define ZKFLOCK_RELAY_H
+
+#include <stdint.h>
+
+#include "ensemble/servers.h"
+#include "ensemble/tls.h"
+
+struct relay;
+
+/* Called in the relay's thread: why a server could not be used, a clause without an end. */
+typedef void relay_trouble(void *context, const char *text);
+
+/*
+ * Opens a port for each address of the resolved servers, and starts the thread, which inherits the
+ * signal mask.  tls and servers have to live as long.  Returns NULL with errno.
+ */
+struct relay *relay_start(const struct tls *tls, const struct servers *servers,
+                          relay_trouble *trouble, void *context);
+
+/* The ports, in the order of the servers' addresses. */
+const uint16_t *relay_ports(const struct relay *relay);
+
+/* Ends the thread and all connections; NULL is allowed. */
+void relay_end(struct relay *relay);
+
+#endif

@@ -1,0 +1,173 @@
+#include "ensemble/tls.h"
+
+#include <arpa/inet.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "base/xalloc.h"
+#include "ensemble/private_file.h"
+
+struct tls {
+    const struct tls_library *library;
+    SSL_CTX *context;
+};
+
+static const char *last_reason(const struct tls_library *library)
+{
+    const char *reason = library->ERR_reason_error_string(library->ERR_peek_last_error());
+
+    return reason ? reason : "unknown error";
+}
+
+static char *take_authorities(const struct tls *tls, const char *file)
+{
+    const struct tls_library *library = tls->library;
+
+    if (!file) {
+        library->SSL_CTX_set_default_verify_paths(tls->context);
+        return NULL;
+    }
+    if (library->SSL_CTX_load_verify_file(tls->context, file) == 1)
+        return NULL;
+    return xasprintf("--cacert: no certificates in PEM can be read from %s: %s", file,
+                     last_reason(library));
+}
+
+static char *take_own(const struct tls *tls, const char *cert, const char *key)
+{
+    const struct tls_library *library = tls->library;
+    char *fault = private_file_fault(key, "private key");
+
+    if (fault)
+        return fault;
+    prctl(PR_SET_DUMPABLE, 0);
+    if (library->SSL_CTX_use_certificate_chain_file(tls->context, cert) != 1)
+        return xasprintf("--cert: no certificate in PEM can be read from %s: %s", cert,
+                         last_reason(library));
+    if (library->SSL_CTX_use_PrivateKey_file(tls->context, key, SSL_FILETYPE_PEM) != 1)
+        return xasprintf("--key: no private key in PEM, without a pass phrase, can be read from "
+                         "%s: %s",
+                         key, last_reason(library));
+    if (library->SSL_CTX_check_private_key(tls->context) != 1)
+        return xasprintf("--key: %s is not the key of %s", key, cert);
+    return NULL;
+}
+
+struct tls *tls_new(const struct tls_files *files, enum exitcode *status, char **fault)
+{
+    struct tls *tls = xcalloc(1, sizeof(*tls));
+
+    *fault = NULL;
+    *status = EXITCODE_OSERR;
+    tls->library = tls_library_load();
+    if (tls->library)
+        tls->context = tls->library->SSL_CTX_new(tls->library->TLS_client_method());
+    if (!tls->library)
+        *fault = xstrdup("--tls needs OpenSSL's library, libssl.so.3; install libssl3");
+    else if (!tls->context)
+        *fault = xasprintf("TLS cannot be started: %s", last_reason(tls->library));
+    if (!*fault) {
+        *status = EXITCODE_CONFIG;
+        tls->library->SSL_CTX_ctrl(tls->context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION,
+                                   NULL);
+        tls->library->SSL_CTX_ctrl(tls->context, SSL_CTRL_MODE,
+                                   SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER,
+                                   NULL);
+        tls->library->SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
+        *fault = take_authorities(tls, files->cacert);
+    }
+    if (!*fault && files->cert)
+        *fault = take_own(tls, files->cert, files->key ? files->key : files->cert);
+    if (!*fault)
+        return tls;
+    tls_free(tls);
+    return NULL;
+}
+
+static bool is_address(const char *name)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+
+    return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
+}
+
+SSL *tls_connection(const struct tls *tls, int fd, const char *const *names, size_t count)
+{
+    const struct tls_library *library = tls->library;
+    SSL *ssl = library->SSL_new(tls->context);
+    X509_VERIFY_PARAM *param = ssl ? library->SSL_get0_param(ssl) : NULL;
+    bool done = param && library->SSL_set_fd(ssl, fd) == 1;
+
+    if (param)
+        library->X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    for (size_t i = 0; i < count && done; i++) {
+        if (is_address(names[i])) {
+            done = library->X509_VERIFY_PARAM_set1_ip_asc(param, names[i]) == 1;
+            continue;
+        }
+        done = library->X509_VERIFY_PARAM_add1_host(param, names[i], 0) == 1;
+        if (i == 0)
+            library->SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                              (void *)names[i]);
+    }
+    if (done)
+        return ssl;
+    if (ssl)
+        library->SSL_free(ssl);
+    return NULL;
+}
+
+/* Reasons of libssl; those from 1000 on are alerts that the server has sent. */
+static const char *of_reason(const struct tls_library *library, unsigned long error, char text[160])
+{
+    int reason = ERR_GET_REASON(error);
+    const char *words;
+
+    switch (reason) {
+    case SSL_R_WRONG_VERSION_NUMBER:
+    case SSL_R_PACKET_LENGTH_TOO_LONG:
+    case SSL_R_HTTP_REQUEST:
+    case SSL_R_UNEXPECTED_MESSAGE:
+        return "does not speak TLS there; is that its secureClientPort?";
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+    case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
+        return "wants a client certificate that it trusts (--cert, --key)";
+    case SSL_R_UNSUPPORTED_PROTOCOL:
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
+        return "has no TLS 1.2 or later";
+    }
+    words = library->ERR_reason_error_string(error);
+    snprintf(text, 160, "%s: %s",
+             reason >= SSL_AD_REASON_OFFSET ? "does not accept this client's certificate"
+                                            : "speaks no TLS that is understood",
+             words ? words : "unknown error");
+    return text;
+}
+
+const char *tls_why(SSL *ssl, int returned, char text[160])
+{
+    const struct tls_library *library = tls_library_load();
+    long verified = library->SSL_get_verify_result(ssl);
+    int kind = library->SSL_get_error(ssl, returned);
+
+    if (kind != SSL_ERROR_SSL)
+        return NULL;
+    if (verified == X509_V_OK)
+        return of_reason(library, library->ERR_peek_last_error(), text);
+    snprintf(text, 160, "has a certificate that is not accepted: %s",
+             library->X509_verify_cert_error_string(verified));
+    return text;
+}
+
+void tls_free(struct tls *tls)
+{
+    if (!tls)
+        return;
+    if (tls->context)
+        tls->library->SSL_CTX_free(tls->context);
+    free(tls);
+}

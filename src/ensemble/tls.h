@@ -1,0 +1,44 @@
+/*
+ * TLS for the connections to the servers.  ZooKeeper's client library of Debian has none, so it
+ * connects to a relay in this process, which speaks TLS to the servers, see relay.h.
+ *
+ * Each server has to prove by its certificate that it has one of the names, or the address, by
+ * which the user called it.  Nothing is sent before that, and nothing falls back to plain.
+ */
+#ifndef ZKFLOCK_TLS_H
+#define ZKFLOCK_TLS_H
+
+#include "base/exitcode.h"
+#include "ensemble/tls_library.h"
+
+struct tls;
+
+/* The files, in PEM; each may be NULL. */
+struct tls_files {
+    char *cacert; /* whom to trust; NULL: whom the system trusts */
+    char *cert;   /* the client's own certificate, and those between it and its CA */
+    char *key;    /* its private key; NULL: it stands in cert */
+};
+
+/*
+ * Reads the files.  The one with the key must be readable by its owner alone, who is the user or
+ * root.  Returns a new object, or NULL with *status and *fault, a sentence to be freed.
+ */
+struct tls *tls_new(const struct tls_files *files, enum exitcode *status, char **fault);
+
+/*
+ * Begins a connection on a connected descriptor that does not block, to a server with one of these
+ * names: count names or addresses.  NULL: no memory.
+ */
+SSL *tls_connection(const struct tls *tls, int fd, const char *const *names, size_t count);
+
+/*
+ * Says why SSL_connect(), SSL_read() or SSL_write() returned this, in words that follow the
+ * server's name; NULL if the server has just ended the connection.  text is used if need be.
+ */
+const char *tls_why(SSL *ssl, int returned, char text[160]);
+
+/* NULL is allowed. */
+void tls_free(struct tls *tls);
+
+#endif
