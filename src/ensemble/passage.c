@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -106,7 +107,7 @@ static bool finish_connect(struct passage *passage)
     if (poll(&fd, 1, 0) <= 0)
         return true;
     if (getsockopt(passage->remote, SOL_SOCKET, SO_ERROR, &error, &len) < 0 || error) {
-        strncpy(passage->text, strerror(error), sizeof(passage->text) - 1);
+        snprintf(passage->text, sizeof(passage->text), "cannot be reached: %s", strerror(error));
         return false;
     }
     passage->state = SHAKING;
@@ -139,7 +140,7 @@ static bool shake(struct passage *passage, const char **why)
         return true;
     *why = tls_why(passage->ssl, returned, passage->text);
     if (!*why)
-        *why = "ended the connection while TLS was begun, as one does that expects none";
+        *why = "ended the connection while TLS was begun; is that its secureClientPort?";
     return false;
 }
 
@@ -206,13 +207,22 @@ static bool go_in(struct passage *passage, const char **why)
     }
 }
 
+/* What there is to say of a server that was waited for in vain. */
+static const char *silence(const struct passage *passage)
+{
+    return passage->state == CONNECTING ? "does not answer"
+                                        : "does not answer while TLS is begun";
+}
+
 bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why)
 {
     bool ended = fds[0].revents & (POLLRDHUP | POLLHUP | POLLERR);
 
     *why = NULL;
-    if (passage->state != OPEN && ended)
+    if (passage->state != OPEN && ended) {
+        *why = silence(passage);
         return false;
+    }
     if (passage->state == CONNECTING && !finish_connect(passage)) {
         *why = passage->text;
         return false;
@@ -224,8 +234,7 @@ bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], c
         return go_out(passage, why) && go_in(passage, why) && !(ended && !is_empty(&passage->out));
     if (clock_now() < passage->deadline)
         return true;
-    *why = passage->state == CONNECTING ? "does not answer"
-                                        : "does not answer while TLS is begun";
+    *why = silence(passage);
     return false;
 }
 

@@ -1,11 +1,13 @@
 #include "ensemble/tls.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "base/xalloc.h"
 #include "ensemble/private_file.h"
@@ -22,6 +24,12 @@ static const char *last_reason(const struct tls_library *library)
     return reason ? reason : "unknown error";
 }
 
+/* Why a file cannot be used: what the kernel says, or OpenSSL. */
+static const char *why_not(const struct tls_library *library, const char *file)
+{
+    return access(file, R_OK) < 0 ? strerror(errno) : last_reason(library);
+}
+
 static char *take_authorities(const struct tls *tls, const char *file)
 {
     const struct tls_library *library = tls->library;
@@ -33,7 +41,7 @@ static char *take_authorities(const struct tls *tls, const char *file)
     if (library->SSL_CTX_load_verify_file(tls->context, file) == 1)
         return NULL;
     return xasprintf("--cacert: no certificates in PEM can be read from %s: %s", file,
-                     last_reason(library));
+                     why_not(library, file));
 }
 
 static char *take_own(const struct tls *tls, const char *cert, const char *key)
@@ -46,7 +54,7 @@ static char *take_own(const struct tls *tls, const char *cert, const char *key)
     prctl(PR_SET_DUMPABLE, 0);
     if (library->SSL_CTX_use_certificate_chain_file(tls->context, cert) != 1)
         return xasprintf("--cert: no certificate in PEM can be read from %s: %s", cert,
-                         last_reason(library));
+                         why_not(library, cert));
     if (library->SSL_CTX_use_PrivateKey_file(tls->context, key, SSL_FILETYPE_PEM) != 1)
         return xasprintf("--key: no private key in PEM, without a pass phrase, can be read from "
                          "%s: %s",
@@ -121,29 +129,38 @@ SSL *tls_connection(const struct tls *tls, int fd, const char *const *names, siz
     return NULL;
 }
 
-/* Reasons of libssl; those from 1000 on are alerts that the server has sent. */
-static const char *of_reason(const struct tls_library *library, unsigned long error, char text[160])
+/* Whether the server has sent an alert that a certificate, or its absence, is the reason for. */
+static bool is_about_certificate(int reason)
 {
+    int alert = reason - SSL_AD_REASON_OFFSET;
+
+    return alert == SSL_AD_HANDSHAKE_FAILURE || alert == SSL_AD_UNKNOWN_CA ||
+           alert == SSL_AD_ACCESS_DENIED || alert == SSL_AD_CERTIFICATE_REQUIRED ||
+           (alert >= SSL_AD_BAD_CERTIFICATE && alert <= SSL_AD_CERTIFICATE_UNKNOWN);
+}
+
+static const char *of_reason(SSL *ssl, unsigned long error, char text[160])
+{
+    const struct tls_library *library = tls_library_load();
     int reason = ERR_GET_REASON(error);
-    const char *words;
+    const char *words = library->ERR_reason_error_string(error);
 
     switch (reason) {
     case SSL_R_WRONG_VERSION_NUMBER:
     case SSL_R_PACKET_LENGTH_TOO_LONG:
     case SSL_R_HTTP_REQUEST:
     case SSL_R_UNEXPECTED_MESSAGE:
+    case SSL_R_UNEXPECTED_EOF_WHILE_READING:
         return "does not speak TLS there; is that its secureClientPort?";
-    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-    case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-        return "wants a client certificate that it trusts (--cert, --key)";
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
         return "has no TLS 1.2 or later";
     }
-    words = library->ERR_reason_error_string(error);
+    if (is_about_certificate(reason) && !library->SSL_get_certificate(ssl))
+        return "wants a client certificate; give --cert and --key";
     snprintf(text, 160, "%s: %s",
-             reason >= SSL_AD_REASON_OFFSET ? "does not accept this client's certificate"
-                                            : "speaks no TLS that is understood",
+             is_about_certificate(reason) ? "does not accept the certificate of --cert"
+                                          : "speaks no TLS that is understood",
              words ? words : "unknown error");
     return text;
 }
@@ -157,7 +174,7 @@ const char *tls_why(SSL *ssl, int returned, char text[160])
     if (kind != SSL_ERROR_SSL)
         return NULL;
     if (verified == X509_V_OK)
-        return of_reason(library, library->ERR_peek_last_error(), text);
+        return of_reason(ssl, library->ERR_peek_last_error(), text);
     snprintf(text, 160, "has a certificate that is not accepted: %s",
              library->X509_verify_cert_error_string(verified));
     return text;

@@ -26,6 +26,7 @@
     X(SSL_ctrl)                                                                                    \
     X(SSL_free)                                                                                    \
     X(SSL_get0_param)                                                                              \
+    X(SSL_get_certificate)                                                                         \
     X(SSL_get_error)                                                                               \
     X(SSL_get_verify_result)                                                                       \
     X(SSL_new)                                                                                     \
