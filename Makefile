@@ -63,6 +63,9 @@ hardening_cflags = -fPIE -fstack-protector-strong -fstack-clash-protection $(con
 hardening_cppflags = $(if $(SANITIZE),,$(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 hardening_ldflags = -pie -Wl,-z,relro,-z,now,-z,noexecstack
 
+# See src/ensemble/wire.c.
+wire_ldflags = -Wl,--wrap=connect,--wrap=recv,--wrap=send,--wrap=close
+
 all_cflags = -std=gnu11 $(WARNINGS) $(if $(WERROR),-Werror) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
 	$(hardening_cflags) $(CFLAGS)
@@ -91,7 +94,7 @@ say = $(if $(filter-out 0,$(V))$(silent),,@printf '%-5s %s\n' $(1) $(2) && )
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
-	$(call say,LD,$@)$(CC) $(all_cflags) $(all_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
+	$(call say,LD,$@)$(CC) $(all_cflags) $(all_ldflags) $(wire_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
 
 $(BUILD)/%.o: src/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -120,7 +123,7 @@ $(BUILD)/zk: tests/tools/zk.c $(BUILD)/flags
 
 # What goes together, as the program has it.
 $(BUILD)/table: tests/combine/table.c $(filter-out %/main.o,$(objects))
-	$(call say,LD,$@)$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
+	$(call say,LD,$@)$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) $(wire_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
 
 # What a clock that is faked for zkflock must not reach is linked statically, without sanitizers.
 $(BUILD)/chaos/payload: tests/chaos/payload.c $(BUILD)/flags

@@ -11,6 +11,9 @@
 static const char closed[] = "the server closed the connection, as one does that has no majority, "
                              "is read-only or full (maxClientCnxns), or expects TLS";
 
+/* See wire.c. */
+static const char unsound[] = "the server sent what is no reply of ZooKeeper";
+
 void trouble_note(struct session *session, const char *text, bool lacking)
 {
     pthread_mutex_lock(&session->mutex);
@@ -43,7 +46,9 @@ static void remember(struct session *session, const char *message)
 
     pthread_mutex_lock(&session->mutex);
     session->lacking = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
-    if (!was_closed(error)) {
+    if (error == EBADMSG) {
+        snprintf(session->trouble, sizeof(session->trouble), "%s", unsound);
+    } else if (!was_closed(error)) {
         session->left = false;
         snprintf(session->trouble, sizeof(session->trouble), "%.*s", (int)(end - begin - 1),
                  begin + 1);

@@ -1,0 +1,263 @@
+/*
+ * Stands between the client library and the kernel: what a server sends is looked at, see reply.h,
+ * before the library gets it.  The Makefile has the linker put these functions in the place of
+ * connect(2), recv(2), send(2) and close(2) in all that is linked statically, which the library is
+ * (ld(1), --wrap).  A library that is linked dynamically goes unchecked.
+ *
+ * The library reads the length of a frame and then its content.  It gets nothing of a frame before
+ * all of it has come, and none that is not sound: its connection fails then, with EBADMSG.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "ensemble/reply.h"
+
+/* Descriptors with higher numbers are not looked at. */
+enum { LINES = 1024 };
+
+enum { LENGTH_LEN = 4, BEGINNING_LEN = LENGTH_LEN + 8 };
+
+/* Room that a line keeps between frames, in bytes. */
+#define ROOM_KEPT ((size_t)16 * 1024)
+
+/* A connection of the library. */
+struct line {
+    /* What it sends. */
+    unsigned char beginning[BEGINNING_LEN]; /* of the frame under way: length, xid, type */
+    size_t beginning_len;
+    size_t left; /* bytes of that frame that are to follow */
+    bool greeted; /* the first request has been sent, which has neither xid nor type */
+    struct reply_due *due;
+    size_t due_begin;
+    size_t due_end;
+    size_t due_room;
+
+    /* What it is sent. */
+    unsigned char *frame; /* with its length in front */
+    size_t room;
+    size_t have;
+    size_t given; /* to the library, of a frame that is sound */
+    bool sound;
+    bool answered; /* the first reply has come */
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct line *_Atomic lines[LINES];
+static pid_t owner; /* the process that connects */
+
+/* The linker's names. */
+int __real_connect(int fd, const struct sockaddr *address, socklen_t len);
+ssize_t __real_recv(int fd, void *bytes, size_t len, int flags);
+ssize_t __real_send(int fd, const void *bytes, size_t len, int flags);
+int __real_close(int fd);
+int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len);
+ssize_t __wrap_recv(int fd, void *bytes, size_t len, int flags);
+ssize_t __wrap_send(int fd, const void *bytes, size_t len, int flags);
+int __wrap_close(int fd);
+
+static size_t number_at(const unsigned char *at)
+{
+    return (size_t)at[0] << 24 | (size_t)at[1] << 16 | (size_t)at[2] << 8 | at[3];
+}
+
+static struct line *line_of(int fd)
+{
+    return fd >= 0 && fd < LINES ? lines[fd] : NULL;
+}
+
+static void forget(int fd)
+{
+    struct line *line = line_of(fd);
+
+    if (!line)
+        return;
+    lines[fd] = NULL;
+    free(line->due);
+    free(line->frame);
+    free(line);
+}
+
+/* ---- what the library sends ---- */
+
+static void note_request(struct line *line)
+{
+    struct reply_due due = {.xid = (int32_t)number_at(line->beginning + LENGTH_LEN),
+                            .type = (int32_t)number_at(line->beginning + LENGTH_LEN + 4)};
+
+    if (due.xid < 0)
+        return; /* its answer comes out of order */
+    if (line->due_end == line->due_room) {
+        memmove(line->due, line->due + line->due_begin,
+                (line->due_end - line->due_begin) * sizeof(line->due[0]));
+        line->due_end -= line->due_begin;
+        line->due_begin = 0;
+    }
+    if (line->due_end == line->due_room) {
+        line->due_room = line->due_room ? 2 * line->due_room : 16;
+        line->due = xreallocarray(line->due, line->due_room, sizeof(line->due[0]));
+    }
+    line->due[line->due_end++] = due;
+}
+
+/* Takes in bytes that were sent. */
+static void note_sent(struct line *line, const unsigned char *bytes, size_t len)
+{
+    while (len > 0) {
+        size_t wanted = line->greeted ? BEGINNING_LEN : LENGTH_LEN;
+        size_t part;
+
+        if (line->left > 0) {
+            part = len < line->left ? len : line->left;
+            line->left -= part;
+        } else {
+            part = wanted - line->beginning_len;
+            part = len < part ? len : part;
+            memcpy(line->beginning + line->beginning_len, bytes, part);
+            line->beginning_len += part;
+            if (line->beginning_len == wanted) {
+                if (line->greeted)
+                    note_request(line);
+                line->left = number_at(line->beginning) + LENGTH_LEN - wanted;
+                line->beginning_len = 0;
+                line->greeted = true;
+            }
+        }
+        bytes += part;
+        len -= part;
+    }
+}
+
+/* ---- what it is sent ---- */
+
+static bool check(struct line *line)
+{
+    const struct reply_due *oldest =
+        line->due_begin < line->due_end ? &line->due[line->due_begin] : NULL;
+    bool taken = false;
+
+    line->sound = line->answered
+                      ? reply_is_sound(line->frame + LENGTH_LEN, line->have - LENGTH_LEN, oldest,
+                                       &taken)
+                      : reply_is_connect(line->frame + LENGTH_LEN, line->have - LENGTH_LEN);
+    line->answered = true;
+    line->due_begin += taken;
+    return line->sound;
+}
+
+/* Makes room for more of the frame, but not for all that it says it has. */
+static size_t make_room(struct line *line, size_t whole)
+{
+    if (line->room < whole && line->have == line->room) {
+        line->room = line->room ? 2 * line->room : ROOM_KEPT;
+        line->frame = xreallocarray(line->frame, line->room, 1);
+    }
+    return (line->room < whole ? line->room : whole) - line->have;
+}
+
+/* Reads until there is a whole frame.  Returns 1, or what recv(2) has returned. */
+static ssize_t fill(struct line *line, int fd)
+{
+    while (!line->sound) {
+        size_t whole = LENGTH_LEN;
+        ssize_t len;
+
+        if (line->have >= LENGTH_LEN)
+            whole += number_at(line->frame);
+        if (whole > LENGTH_LEN + REPLY_MAX || (line->have >= LENGTH_LEN && line->have == whole &&
+                                               !check(line))) {
+            errno = EBADMSG;
+            return -1;
+        }
+        if (line->sound)
+            break;
+        len = __real_recv(fd, line->frame + line->have, make_room(line, whole), 0);
+        if (len <= 0)
+            return len;
+        line->have += (size_t)len;
+    }
+    return 1;
+}
+
+static size_t give(struct line *line, void *bytes, size_t len)
+{
+    size_t part = line->have - line->given < len ? line->have - line->given : len;
+
+    memcpy(bytes, line->frame + line->given, part);
+    line->given += part;
+    if (line->given < line->have)
+        return part;
+    line->have = line->given = 0;
+    line->sound = false;
+    if (line->room > ROOM_KEPT) {
+        free(line->frame);
+        line->frame = NULL;
+        line->room = 0;
+    }
+    return part;
+}
+
+/* ---- in the place of the system's ---- */
+
+int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len)
+{
+    pthread_mutex_lock(&mutex);
+    owner = getpid();
+    forget(fd);
+    if (fd >= 0 && fd < LINES && (address->sa_family == AF_INET || address->sa_family == AF_INET6))
+        lines[fd] = xcalloc(1, sizeof(struct line));
+    pthread_mutex_unlock(&mutex);
+    return __real_connect(fd, address, len);
+}
+
+ssize_t __wrap_send(int fd, const void *bytes, size_t len, int flags)
+{
+    struct line *line;
+    ssize_t sent;
+
+    pthread_mutex_lock(&mutex);
+    line = line_of(fd);
+    if (!line)
+        pthread_mutex_unlock(&mutex);
+    sent = __real_send(fd, bytes, len, flags);
+    if (!line)
+        return sent;
+    if (sent > 0)
+        note_sent(line, bytes, (size_t)sent);
+    pthread_mutex_unlock(&mutex);
+    return sent;
+}
+
+ssize_t __wrap_recv(int fd, void *bytes, size_t len, int flags)
+{
+    struct line *line;
+    ssize_t got;
+
+    pthread_mutex_lock(&mutex);
+    line = line_of(fd);
+    if (!line || flags) {
+        pthread_mutex_unlock(&mutex);
+        return __real_recv(fd, bytes, len, flags);
+    }
+    got = fill(line, fd);
+    if (got > 0)
+        got = (ssize_t)give(line, bytes, len);
+    pthread_mutex_unlock(&mutex);
+    return got;
+}
+
+/* A forked child must not wait for the mutex, which another thread may have held at the fork. */
+int __wrap_close(int fd)
+{
+    if (line_of(fd) && owner == getpid()) {
+        pthread_mutex_lock(&mutex);
+        forget(fd);
+        pthread_mutex_unlock(&mutex);
+    }
+    return __real_close(fd);
+}
