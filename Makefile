@@ -77,7 +77,7 @@ sources := $(sort $(wildcard src/*.c src/*/*.c))
 objects := $(sources:src/%.c=$(BUILD)/%.o)
 # What the unit tests are linked with: everything that does no input or output.
 pure_objects := $(filter $(BUILD)/base/%,$(objects)) $(addprefix $(BUILD)/,config/option_table.o config/settings.o \
-	config/values.o $(addprefix ensemble/,servers.o servers_resolve.o znode.o) list/list_change.o list/view.o \
+	config/values.o $(addprefix ensemble/,acl.o reply.o servers.o servers_resolve.o znode.o) list/list_change.o list/view.o \
 	$(addprefix lock/,contender.o lockname.o naming.o note.o recipe.o record.o revocation.o))
 
 unit_objects := $(patsubst tests/unit/%.c,$(BUILD)/test-%.o,$(wildcard tests/unit/*.c))
@@ -108,7 +108,7 @@ $(BUILD)/flags: FORCE
 .PHONY: FORCE
 
 $(BUILD)/unit: $(unit_objects) $(pure_objects)
-	$(call say,LD,$@)$(CC) $(all_cflags) $(all_ldflags) -o $@ $^ $(JANSSON_LIB) -lpthread $(LDLIBS)
+	$(call say,LD,$@)$(CC) $(all_cflags) $(all_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
 
 $(BUILD)/test-%.o: tests/unit/%.c $(BUILD)/flags
 	$(call say,CC,$<)$(CC) $(all_cppflags) $(all_cflags) -MMD -MP -c -o $@ $<

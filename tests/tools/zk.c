@@ -13,6 +13,7 @@
  *   zk SERVERS set PATH DATA
  *   zk SERVERS delete PATH
  *   zk SERVERS deny PATH PERMS    leaves PERMS (letters of rwcda) to everybody
+ *   zk SERVERS acl PATH           the ACL, as zkCli.sh writes it
  *   zk SERVERS await-count PATH N [SECONDS]  polls until PATH has N children
  *   zk SERVERS last-seen PATH SINCE  waits until PATH is gone; prints when it was last there, or
  * SINCE if it is gone at the first look; in ms of CLOCK_BOOTTIME, in steps of 10 as in /proc/uptime
@@ -21,6 +22,8 @@
  *   zk SERVERS take-over PATH     replaces the znode by an ephemeral one of this session, in one
  *                                 transaction, until stdin ends; prints "made"
  *   zk SERVERS leftovers [SECONDS]  polls until no contender is left anywhere; lists them if not
+ *
+ * $ZK_DIGEST: USER:PASSWORD to authenticate with.
  *
  * Exits with 1 and a message if a request fails.  It is not a script because the suite calls it
  * thousands of times.
@@ -85,6 +88,7 @@ static void session_changed(zhandle_t *handle, int type, int state, const char *
 
 static void connect_to(const char *servers)
 {
+    const char *digest = getenv("ZK_DIGEST");
     struct timespec until;
 
     zoo_set_debug_level((ZooLogLevel)0);
@@ -92,6 +96,8 @@ static void connect_to(const char *servers)
     zk = zookeeper_init(servers, session_changed, SESSION_MS, NULL, NULL, 0);
     if (!zk)
         err(1, "%s", servers);
+    if (digest)
+        zoo_add_auth(zk, "digest", digest, (int)strlen(digest), NULL, NULL);
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += CONNECT_SECONDS;
     if (sem_timedwait(&connected, &until))
@@ -165,9 +171,27 @@ static void create_kind(const char *kind, const char *path)
     }
 }
 
+/* In the order of their bits, from ZOO_PERM_READ on. */
+static const char letters[] = "rwcda";
+
+static void print_acl(const char *path)
+{
+    struct ACL_vector acl;
+    struct Stat st;
+
+    must(zoo_get_acl(zk, path, &acl, &st), "read the ACL of", path);
+    for (int i = 0; i < acl.count; i++) {
+        printf("%s%s:%s:", i ? "," : "", acl.data[i].id.scheme, acl.data[i].id.id);
+        for (int bit = 0; letters[bit]; bit++)
+            if (acl.data[i].perms & ZOO_PERM_READ << bit)
+                putchar(letters[bit]);
+    }
+    putchar('\n');
+    deallocate_ACL_vector(&acl);
+}
+
 static void deny(const char *path, const char *left)
 {
-    static const char letters[] = "rwcda"; /* in the order of their bits, from ZOO_PERM_READ on */
     struct ACL all = {.id = ZOO_ANYONE_ID_UNSAFE};
     struct ACL_vector acl = {.count = 1, .data = &all};
 
@@ -381,6 +405,8 @@ static int act(const char *verb, char **words)
         must(zoo_set(zk, path, second, (int)strlen(second), -1), "set", path);
     else if (strcmp(verb, "delete") == 0)
         must(zoo_delete(zk, path, -1), "delete", path);
+    else if (strcmp(verb, "acl") == 0)
+        print_acl(path);
     else if (strcmp(verb, "deny") == 0)
         deny(path, second);
     else if (strcmp(verb, "await-count") == 0)

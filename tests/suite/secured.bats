@@ -1,0 +1,243 @@
+# Ensembles that ask who a client is: --auth-file, --acl, --show-command.
+
+load helper
+
+ensemble() { "$TESTS_DIR/ensemble" "$1" "$BATS_TEST_TMPDIR/own"; }
+
+setup() {
+  common_setup
+  serve
+  credentials ann "digest:ann:se cret:x"
+  credentials bob "digest:bob:other"
+}
+
+teardown() {
+  ensemble stop
+  common_teardown
+}
+
+# serve [JAVA-OPTION...]: a server of this test's own.
+serve() {
+  ensemble stop 2>/dev/null || true
+  ENSEMBLE_JAVA="$*" ensemble start
+  ZKFLOCK_SERVERS=$(cat "$BATS_TEST_TMPDIR/own/servers")
+  export ZKFLOCK_SERVERS
+}
+
+credentials() { # credentials FILE LINE...
+  printf '%s\n' "${@:2}" >"$1"
+  chmod 600 "$1"
+}
+
+# Asks the server as ann does.
+as_ann() { ZK_DIGEST="ann:se cret:x" zk "$ZKFLOCK_SERVERS" "$@"; }
+
+@test "--auth-file lets zkflock into an ensemble that asks who it is" {
+  serve -Dzookeeper.enforce.auth.enabled=true -Dzookeeper.enforce.auth.schemes=digest
+  run -77 timeout 20 zkflock --connect-timeout 1h "$LOCK" touch ran
+  assert_output --partial "serves only clients that authenticate"
+  assert_not_exist ran
+  for kind in -x -s --unfair "--permits 2" "--with $LOCK.b" "--once-per 1h"; do
+    # shellcheck disable=SC2086 # options
+    run -0 zkflock --auth-file ann $kind "$LOCK/$kind" echo ran
+    assert_output ran
+  done
+  run -0 zkflock --auth-file ann --list "$LOCK/-x"
+  run -0 zkflock --auth-file ann --remove "$LOCK/-x"
+  run -1 zkflock --auth-file ann --break --yes "$LOCK/-s"
+  hold "$LOCK" release --auth-file ann
+  run -0 zkflock --auth-file ann --revoke --yes "$LOCK"
+  ends_with 143 "$holder"
+}
+
+@test "the auth file: from the command line, the environment and the config files" {
+  ZKFLOCK_AUTH_FILE=$PWD/ann run -0 zkflock --acl creator "$LOCK" printenv ZKFLOCK_AUTH_FILE
+  assert_output "$PWD/ann"
+  # The zkflock inside is let in as the one around it is.
+  run -0 zkflock --auth-file ann "$LOCK" zkflock --no-reentry "$LOCK.b" echo ran
+  assert_output ran
+  printf '[zkflock]\nauth-file = %s\n' "$PWD/ann" >config
+  run -0 zkflock --config config "$LOCK" echo ran
+  printf '[lock %s]\nauth-file = %s\n' "$LOCK" "$PWD/ann" >config
+  run -0 zkflock --config config "$LOCK" echo ran
+  run -77 zkflock "$LOCK" echo ran
+  printf '[zkflock]\nauth-file = ann\n' >config
+  run -78 zkflock --config config "$LOCK" touch ran
+  assert_output --partial "config:2: auth-file"
+  assert_not_exist ran
+}
+
+@test "an auth file that others may read, or that does not parse, is refused" {
+  refused() { # refused FILE SENTENCE
+    run -78 zkflock --auth-file "$1" "$LOCK" touch ran
+    assert_output "zkflock: $2; $LOCK was not taken"
+    run -78 zkflock --auth-file "$1" --list
+    assert_output "zkflock: $2"
+    assert_not_exist ran
+  }
+  chmod 640 ann
+  refused ann "$PWD/ann: others than its owner may read or write the passwords in it; chmod go-rw"
+  chmod 602 ann
+  refused ann "$PWD/ann: others than its owner may read or write the passwords in it; chmod go-rw"
+  refused nothing "$PWD/nothing: cannot be read: No such file or directory"
+  refused . "$PWD/.: is no regular file"
+  mkfifo fifo
+  refused fifo "$PWD/fifo: is no regular file"
+  for line in digest:ann digest::secret digest:ann: ann:secret sasl:ann:secret " digest:ann:secret"; do
+    credentials wrong "# a comment" "" "$line"
+    refused wrong "$PWD/wrong:3: is not digest:USER:PASSWORD; SASL (Kerberos) is not supported, and a certificate goes to --cert"
+    refute_output --partial secret
+  done
+  credentials wrong "# a comment"
+  refused wrong "$PWD/wrong: has no line digest:USER:PASSWORD"
+}
+
+@test "credentials that the ensemble does not take: 77 at once, by whoever asks" {
+  serve -Dzookeeper.DigestAuthenticationProvider.enabled=false
+  run -77 timeout 20 zkflock --connect-timeout 1h --retry 3 --auth-file ann "$LOCK" touch ran
+  assert_output "zkflock: $ZKFLOCK_SERVERS does not accept the credentials of --auth-file; $LOCK was not taken"
+  assert_not_exist ran
+  for action in --list "--list --watch" "--break --yes" "--revoke --yes" --remove; do
+    # shellcheck disable=SC2086
+    run -77 timeout 20 zkflock --connect-timeout 1h --auth-file ann $action "$LOCK"
+    assert_output "zkflock: $ZKFLOCK_SERVERS does not accept the credentials of --auth-file"
+  done
+}
+
+@test "--acl creator: nobody else sees, takes, breaks or revokes it" {
+  background --auth-file ann --acl creator "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
+  local holder=$!
+  eventually test -e held
+  run -0 as_ann acl "$LOCK"
+  assert_output "digest:ann:$(digest_of "ann:se cret:x"):rwcda"
+  run -0 as_ann acl "$LOCK/$(as_ann ls "$LOCK")"
+  assert_output "digest:ann:$(digest_of "ann:se cret:x"):rwcda"
+  for who in "" "--auth-file bob"; do
+    # shellcheck disable=SC2086 # options
+    run -77 zkflock $who "$LOCK" touch ran
+    # shellcheck disable=SC2086
+    run -77 zkflock $who --break --yes "$LOCK"
+    # shellcheck disable=SC2086
+    run -77 zkflock $who --revoke --yes "$LOCK"
+    # shellcheck disable=SC2086
+    run -77 zkflock $who --remove "$LOCK"
+  done
+  assert_not_exist ran
+  # Others with the same credentials queue and wait.
+  wait_in_line log --auth-file ann --acl creator "$LOCK" touch next
+  touch release
+  ends_with 0 "$holder"
+  ends_with 0 "$waiter"
+  assert_exist next
+}
+
+digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
+  printf %s "$1" | openssl dgst -sha1 -binary | base64
+}
+
+@test "--acl creator-read: others see who holds it, and that is all" {
+  background --auth-file ann --acl creator-read "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
+  local holder=$!
+  eventually test -e held
+  run -0 zkflock --list "$LOCK"
+  assert_output --partial "holds"
+  run -77 zkflock "$LOCK" touch ran
+  run -77 zkflock --break --yes "$LOCK"
+  run -77 zkflock --revoke --yes "$LOCK"
+  assert_not_exist ran
+  touch release
+  ends_with 0 "$holder"
+}
+
+@test "--acl: a list, as zkCli.sh writes it, for everything that zkflock creates" {
+  local hash
+  hash=$(digest_of "ann:se cret:x")
+  run -0 zkflock --auth-file ann --acl "digest:ann:$hash:cdrwa,world:anyone:r" --permits 2 "$LOCK/a" true
+  run -0 zkflock --auth-file ann --acl "digest:ann:$hash:cdrwa,world:anyone:r" --once-per 1h "$LOCK/b" true
+  for node in "$LOCK" "$LOCK/a" "$LOCK/a/leases" "$LOCK/a/locks" "$LOCK/b"; do
+    run -0 as_ann acl "$node"
+    assert_output "digest:ann:$hash:rwcda,world:anyone:r"
+  done
+  # What is there stays as it is.
+  run -0 zkflock "$LOCK.open" true
+  run -0 zkflock --auth-file ann --acl creator "$LOCK.open" true
+  run -0 zk "$ZKFLOCK_SERVERS" acl "$LOCK.open"
+  assert_output "world:anyone:rwcda"
+}
+
+@test "--acl: what nobody could use is refused before anything is made" {
+  refused() { # refused STATUS ACL SENTENCE
+    run "-$1" zkflock --acl "$2" "$LOCK" touch ran
+    assert_output "zkflock: $3"
+    run -1 zk "$ZKFLOCK_SERVERS" stat "$LOCK"
+    assert_not_exist ran
+  }
+  for acl in creator creator-read auth::cdrwa; do
+    refused 64 "$acl" "--acl creator, creator-read and auth: need credentials, without which nobody could use the lock; give --auth-file, or --tls and --cert"
+  done
+  for acl in world:anyone:r world:anyone:cdr,ip:127.0.0.1:cdr; do
+    refused 64 "$acl" "--acl gives nobody all of c, d, r and w, without which nobody could use the lock"
+  done
+  refused 64 world:all:cdrw "--acl has another world than world:anyone"
+  for acl in closed world:anyone world:anyone:x :anyone:cdrw; do
+    refused 64 "$acl" "--acl takes open, creator, creator-read or SCHEME:ID:PERMS,..., where PERMS are some of cdrwa; not '$acl'"
+  done
+  refused 77 nobody:knows:cdrwa "cannot create a znode in $LOCK: the server does not accept the ACL that --acl names: it does not know a scheme, or an ID is none of its scheme"
+}
+
+@test "the keeper is killed: the guard gives the lock back with the same credentials" {
+  hold "$LOCK" release --auth-file ann --acl creator
+  kill -KILL "$holder"
+  run -0 zkflock --auth-file ann --acl creator -w 5 "$LOCK" echo ran
+  assert_output ran
+}
+
+# has_secret PID: whether the password is in the memory of a process.
+has_secret() {
+  python3 - "$1" <<'EOF'
+import sys
+pid, found = sys.argv[1], False
+with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+    for line in maps:
+        area, rights = line.split()[:2]
+        begin, end = (int(number, 16) for number in area.split("-"))
+        if "r" in rights and "[v" not in line:
+            memory.seek(begin)
+            found |= b"se cret" in memory.read(end - begin)
+sys.exit(not found)
+EOF
+}
+
+@test "no other process has the passwords, nor has a log" {
+  printf '#!/bin/sh\nenv >hook.env\n' >teller
+  chmod +x teller
+  background -vv --auth-file ann --hook ./teller "$LOCK" sh -c 'env >env; echo $$ >held; until [ -e release ]; do sleep 0.05; done' 2>log
+  local holder=$! guard
+  eventually test -s held
+  guard=$(ps -o ppid= -p "$(cat held)")
+  assert has_secret "$holder"
+  refute has_secret "${guard// /}"
+  refute has_secret "$(cat held)"
+  for pid in $(pgrep -P "$holder"); do refute has_secret "$pid"; done
+  touch release
+  ends_with 0 "$holder"
+  refute grep -q "se cret" log env hook.env
+  run -0 zkflock --auth-file ann --show-config
+  refute_output --partial cret
+}
+
+@test "--show-command decides what others see of the command" {
+  shown() { # shown TEXT OPTION...
+    run -0 zkflock "${@:2}" "$LOCK" sh -c 'zkflock --list --json "$1"' secret "$LOCK"
+    assert_output --partial "\"command\": \"$1\""
+  }
+  shown 'sh -c zkflock --list --json \"$1\" secret '"$LOCK"
+  shown sh --show-command name
+  shown - --show-command none
+  shown "nightly build" --show-command "nightly build"
+  shown sh --auth-file ann
+  shown sh --acl world:anyone:cdrw
+  shown 'sh -c zkflock --list --json \"$1\" secret '"$LOCK" --show-command full --auth-file ann
+  printf '[zkflock]\nshow-command = name\n' >config
+  shown sh --config config
+}
