@@ -47,7 +47,7 @@ static bool is_entry(const char *entry, size_t len)
     const char *first = memchr(entry, ':', len);
     const char *last = last_colon(entry, len);
 
-    return first && first > entry && last > first &&
+    return first && first > entry && !memchr(entry, ',', (size_t)(first - entry)) && last > first &&
            permissions(last + 1, len - (size_t)(last + 1 - entry)) != 0;
 }
 

@@ -27,6 +27,7 @@ int main(void)
     unit_clock();
     unit_recipe();
     unit_record();
+    unit_reply();
     unit_contender();
     unit_view();
     unit_names();

@@ -21,6 +21,7 @@ uint32_t fuzz_below(uint32_t bound);
 void unit_clock(void);
 void unit_recipe(void);
 void unit_record(void);
+void unit_reply(void);
 void unit_contender(void);
 void unit_view(void);
 void unit_names(void);

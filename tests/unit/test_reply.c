@@ -1,0 +1,237 @@
+/* Whether what a server sends is whole, and the ACLs that users write. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <zookeeper/proto.h>
+
+#include "ensemble/acl.h"
+#include "ensemble/reply.h"
+#include "unit.h"
+
+enum { STAT = 68 };
+
+struct frame {
+    unsigned char bytes[512];
+    size_t len;
+};
+
+static void put_int(struct frame *frame, int32_t value)
+{
+    for (int shift = 24; shift >= 0; shift -= 8)
+        frame->bytes[frame->len++] = (unsigned char)((uint32_t)value >> shift);
+}
+
+static void put_zeros(struct frame *frame, size_t len)
+{
+    memset(frame->bytes + frame->len, 0, len);
+    frame->len += len;
+}
+
+static void put_string(struct frame *frame, const char *text)
+{
+    put_int(frame, (int32_t)strlen(text));
+    memcpy(frame->bytes + frame->len, text, strlen(text));
+    frame->len += strlen(text);
+}
+
+static struct frame header(int32_t xid, int32_t error)
+{
+    struct frame frame = {.len = 0};
+
+    put_int(&frame, xid);
+    put_zeros(&frame, 8);
+    put_int(&frame, error);
+    return frame;
+}
+
+static bool sound(const struct frame *frame, size_t len, int32_t type)
+{
+    struct reply_due due = {.xid = 7, .type = type};
+    unsigned char *exact = malloc(len + 1); /* so that a sanitizer sees what is read behind it */
+    bool taken;
+    bool is_sound;
+
+    if (!exact)
+        abort();
+    memcpy(exact, frame->bytes, len);
+    is_sound = reply_is_sound(exact, len, &due, &taken);
+    free(exact);
+    return is_sound && taken;
+}
+
+/* Each reply is sound as a whole, and with a byte less it is not; with more of them it is. */
+static void check_reply(const char *what, struct frame frame, int32_t type)
+{
+    CHECK(what, sound(&frame, frame.len, type));
+    for (size_t len = 0; len < frame.len; len++)
+        CHECK(what, !sound(&frame, len, type) || len == 16);
+    put_zeros(&frame, 3);
+    CHECK(what, sound(&frame, frame.len, type));
+}
+
+static void test_replies(void)
+{
+    struct frame frame = header(7, 0);
+
+    put_string(&frame, "/lock/a");
+    check_reply("create", frame, ZOO_CREATE_OP);
+    check_reply("sync", frame, ZOO_SYNC_OP);
+    put_zeros(&frame, STAT);
+    check_reply("create2", frame, ZOO_CREATE2_OP);
+    check_reply("get", frame, ZOO_GETDATA_OP);
+    frame = header(7, 0);
+    put_zeros(&frame, STAT);
+    check_reply("exists", frame, ZOO_EXISTS_OP);
+    check_reply("set", frame, ZOO_SETDATA_OP);
+    frame = header(7, 0);
+    put_int(&frame, 2);
+    put_string(&frame, "a");
+    put_string(&frame, "");
+    check_reply("children", frame, ZOO_GETCHILDREN_OP);
+    put_zeros(&frame, STAT);
+    check_reply("children2", frame, ZOO_GETCHILDREN2_OP);
+    frame = header(7, 0);
+    check_reply("delete", frame, ZOO_DELETE_OP);
+    frame = header(7, -101);
+    check_reply("an error", frame, ZOO_GETDATA_OP);
+}
+
+static void put_result(struct frame *frame, int32_t type, bool done)
+{
+    put_int(frame, type);
+    frame->bytes[frame->len++] = done;
+    put_int(frame, done ? -1 : 0);
+}
+
+static void test_multi(void)
+{
+    struct frame frame = header(7, 0);
+
+    put_result(&frame, ZOO_CHECK_OP, false);
+    put_result(&frame, ZOO_SETDATA_OP, false);
+    put_zeros(&frame, STAT);
+    put_result(&frame, ZOO_CREATE_OP, false);
+    put_string(&frame, "/x");
+    put_result(&frame, -1, false);
+    put_int(&frame, -101);
+    put_result(&frame, -1, true);
+    CHECK("multi", sound(&frame, frame.len, ZOO_MULTI_OP));
+    for (size_t len = 0; len < frame.len; len++)
+        CHECK("multi", !sound(&frame, len, ZOO_MULTI_OP));
+    frame = header(7, -4);
+    CHECK("multi that failed", sound(&frame, frame.len, ZOO_MULTI_OP));
+}
+
+static void test_lengths(void)
+{
+    static const int32_t counts[] = {-2, -5, 1, 10000000, INT32_MAX, INT32_MIN};
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        struct frame frame = header(7, 0);
+
+        put_int(&frame, counts[i]);
+        CHECK("a length", !sound(&frame, frame.len, ZOO_CREATE_OP));
+        CHECK("a count", !sound(&frame, frame.len, ZOO_GETCHILDREN_OP));
+    }
+}
+
+static void test_order(void)
+{
+    struct reply_due due = {.xid = 7, .type = ZOO_DELETE_OP};
+    struct frame frame = header(8, 0);
+    bool taken;
+
+    CHECK("another's", !reply_is_sound(frame.bytes, frame.len, &due, &taken));
+    CHECK("nobody's", !reply_is_sound(frame.bytes, frame.len, NULL, &taken));
+    for (int32_t xid = -8; xid < 0; xid++) {
+        bool known = xid == -2 || xid == -4 || xid == -8;
+
+        frame = header(xid, 0);
+        CHECK("unasked", reply_is_sound(frame.bytes, frame.len, &due, &taken) == known);
+        CHECK("unasked", !taken);
+    }
+    frame = header(-1, 0);
+    put_zeros(&frame, 8);
+    put_string(&frame, "/x");
+    CHECK("event", reply_is_sound(frame.bytes, frame.len, NULL, &taken) && !taken);
+    CHECK("event", !reply_is_sound(frame.bytes, frame.len - 1, NULL, &taken));
+}
+
+static void test_connect(void)
+{
+    struct frame frame = {.len = 0};
+
+    put_zeros(&frame, 16);
+    put_int(&frame, 16);
+    put_zeros(&frame, 16);
+    for (size_t len = 0; len < 60; len++)
+        CHECK("connect", reply_is_connect(frame.bytes, len) == (len == 36 || len == 37));
+    frame.bytes[19] = 17;
+    CHECK("connect", !reply_is_connect(frame.bytes, 37));
+}
+
+static void fuzz_replies(void)
+{
+    static const int32_t types[] = {1, 2, 3, 4, 5, 8, 9, 12, 13, 14, 15, -11, 99};
+
+    for (int i = 0; i < FUZZ_ROUNDS; i++) {
+        struct frame frame = header(7, fuzz_below(4) ? 0 : -101);
+        size_t len = fuzz_below(200);
+
+        for (size_t j = 0; j < len; j++)
+            frame.bytes[frame.len++] =
+                (unsigned char)(fuzz_below(3) ? 0 : fuzz_below(2) ? fuzz_below(20) : fuzz_below(256));
+        sound(&frame, frame.len, types[fuzz_below(sizeof(types) / sizeof(types[0]))]);
+    }
+}
+
+static void test_acl(void)
+{
+    static const struct {
+        const char *text;
+        int count;
+        bool open;
+        bool needs;
+    } good[] = {
+        {"open", 1, true, false},
+        {"creator", 1, false, true},
+        {"creator-read", 2, false, true},
+        {"world:anyone:cdrwa", 1, true, false},
+        {"world:anyone:rwcd", 1, false, false},
+        {"world:anyone:r,digest:a:b:wcd", 2, false, false},
+        {"x509:CN=zk,O=Example, Inc:cdrw", 1, false, false},
+        {"ip:fe80::1:cdrw", 1, false, false},
+    };
+    static const char *const bad[] = {
+        "", "all", "world:anyone", "world:anyone:", "world:anyone:q", "world:anyone:r",
+        "world:all:cdrw", ":x:cdrw", "world:anyone:cdrw,", ",world:anyone:cdrw",
+        "world:anyone:cdrw,x", "digest:a:b:cd,digest:c:d:rw"};
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        char *fault = NULL;
+        struct ACL_vector *acl = acl_parse(good[i].text, &fault);
+
+        CHECK(good[i].text, acl && acl->count == good[i].count);
+        CHECK(good[i].text, acl && acl_is_open(acl) == good[i].open);
+        CHECK(good[i].text, acl && acl_needs_credentials(acl) == good[i].needs);
+        acl_free(acl);
+        free(fault);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char *fault = NULL;
+
+        CHECK(bad[i], !acl_parse(bad[i], &fault) && fault);
+        free(fault);
+    }
+}
+
+void unit_reply(void)
+{
+    test_replies();
+    test_multi();
+    test_lengths();
+    test_order();
+    test_connect();
+    fuzz_replies();
+    test_acl();
+}
