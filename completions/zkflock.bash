@@ -78,10 +78,11 @@ _zkflock_ask() {
 _zkflock_note() {
   case $1 in
   --hold | --unlock | -u | --list | --revoke | --break | --remove | --show-config) action=$1 ;;
-  --config | --servers | -z)
+  --config | --servers | -z | --auth-file | --cacert | --cert | --key)
     _zkflock_value "$2"
     arguments+=("$1" "$REPLY")
     ;;
+  --tls) arguments+=("$1") ;;
   esac
 }
 
@@ -205,7 +206,7 @@ _zkflock_offer_values() {
   local choices
 
   case $option in
-  --config) _zkflock_offer_files ;;
+  --config | --auth-file | --cacert | --cert | --key) _zkflock_offer_files ;;
   --for) _zkflock_offer_lines < <(compgen -G '/proc/[0-9]*' | sed 's,.*/,,') ;;
   --hook) _zkflock_offer_programs ;;
   --signal) _zkflock_offer_signals ;;

@@ -41,7 +41,7 @@ function __zkflock_typed
         switch $option
             case --hold --unlock --list --revoke --break --remove --show-config
                 set action $option
-            case '--config=*' '--servers=*' '-z=*'
+            case '--config=*' '--servers=*' '-z=*' '--auth-file=*' '--cacert=*' '--cert=*' '--key=*'
                 set -l part (string split -m 1 = -- $option)
                 string match -rq '^\$(?<variable>\w+)$' -- $part[2]; and set part[2] $$variable
                 set -a ensemble $part[1] (string replace -r '^~/' "$HOME/" -- $part[2])
@@ -154,6 +154,13 @@ __zkflock_option -l hook -r -a '(__fish_complete_command)' \
     -d 'Run COMMAND EVENT when something happens to the lock'
 
 __zkflock_option -s z -l servers -x -d 'HOST:PORT,...[/CHROOT] of the ensemble'
+__zkflock_option -l auth-file -r -F -d 'Credentials for it'
+__zkflock_option -l tls -d 'Encrypt, and check the certificates of the servers'
+__zkflock_option -l cacert -r -F -d 'Trust these'
+__zkflock_option -l cert -r -F -d 'The own certificate'
+__zkflock_option -l key -r -F -d 'Its private key'
+__zkflock_option -l acl -x -a 'open creator creator-read' -d 'Who may use what zkflock creates'
+__zkflock_option -l show-command -x -a 'full name none' -d 'What others see of COMMAND'
 __zkflock_option -l connect-timeout -x -d 'Give up if no server answers'
 __zkflock_option -l retry -x -d 'Then try again, N times'
 __zkflock_option -l retry-delay -x -d 'After this pause'
