@@ -41,6 +41,8 @@ function __zkflock_typed
         switch $option
             case --hold --unlock --list --revoke --break --remove --show-config
                 set action $option
+            case --tls
+                set -a ensemble $option
             case '--config=*' '--servers=*' '-z=*' '--auth-file=*' '--cacert=*' '--cert=*' '--key=*'
                 set -l part (string split -m 1 = -- $option)
                 string match -rq '^\$(?<variable>\w+)$' -- $part[2]; and set part[2] $$variable
