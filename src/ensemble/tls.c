@@ -52,13 +52,13 @@ static char *take_own(const struct tls *tls, const char *cert, const char *key)
     if (fault)
         return fault;
     prctl(PR_SET_DUMPABLE, 0);
-    if (library->SSL_CTX_use_certificate_chain_file(tls->context, cert) != 1)
-        return xasprintf("--cert: no certificate in PEM can be read from %s: %s", cert,
-                         why_not(library, cert));
     if (library->SSL_CTX_use_PrivateKey_file(tls->context, key, SSL_FILETYPE_PEM) != 1)
         return xasprintf("--key: no private key in PEM, without a pass phrase, can be read from "
                          "%s: %s",
                          key, last_reason(library));
+    if (library->SSL_CTX_use_certificate_chain_file(tls->context, cert) != 1)
+        return xasprintf("--cert: no certificate in PEM can be read from %s: %s", cert,
+                         why_not(library, cert));
     if (library->SSL_CTX_check_private_key(tls->context) != 1)
         return xasprintf("--key: %s is not the key of %s", key, cert);
     return NULL;

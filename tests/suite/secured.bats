@@ -152,6 +152,7 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
 @test "--acl: a list, as zkCli.sh writes it, for everything that zkflock creates" {
   local hash
   hash=$(digest_of "ann:se cret:x")
+  run -0 zkflock "$LOCK.open" true
   run -0 zkflock --auth-file ann --acl "digest:ann:$hash:cdrwa,world:anyone:r" --permits 2 "$LOCK/a" true
   run -0 zkflock --auth-file ann --acl "digest:ann:$hash:cdrwa,world:anyone:r" --once-per 1h "$LOCK/b" true
   for node in "$LOCK" "$LOCK/a" "$LOCK/a/leases" "$LOCK/a/locks" "$LOCK/b"; do
@@ -159,7 +160,6 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
     assert_output "digest:ann:$hash:rwcda,world:anyone:r"
   done
   # What is there stays as it is.
-  run -0 zkflock "$LOCK.open" true
   run -0 zkflock --auth-file ann --acl creator "$LOCK.open" true
   run -0 zk "$ZKFLOCK_SERVERS" acl "$LOCK.open"
   assert_output "world:anyone:rwcda"

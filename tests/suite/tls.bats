@@ -1,0 +1,167 @@
+# --tls: connections that are encrypted, to servers that prove who they are.
+
+load helper
+
+ensemble() { "$TESTS_DIR/ensemble" "$1" "$BATS_TEST_TMPDIR/${own-own}" "${@:2}"; }
+
+# Netty comes with ZooKeeper; the keys are made once for all tests of this file.
+setup_file() {
+  export KEYS=$BATS_FILE_TMPDIR/keys
+  mkdir "$KEYS"
+  authority ca
+  authority other
+  certificate server ca 30 "DNS:localhost,IP:127.0.0.1"
+  certificate elsewhere ca 30 DNS:elsewhere.example
+  certificate expired ca -1 "DNS:localhost,IP:127.0.0.1"
+  certificate client ca 30 DNS:client
+  certificate stranger other 30 DNS:client
+}
+
+authority() { # authority NAME
+  openssl req -x509 -newkey rsa:2048 -nodes -keyout "$KEYS/$1.key" -out "$KEYS/$1.pem" -days 30 \
+    -subj "/CN=$1" 2>/dev/null
+}
+
+certificate() { # certificate NAME AUTHORITY DAYS NAMES: NAME.pem, NAME.key, and both in one file
+  openssl req -newkey rsa:2048 -nodes -keyout "$KEYS/$1.key" -out "$KEYS/$1.csr" -subj "/CN=$1" 2>/dev/null
+  openssl x509 -req -in "$KEYS/$1.csr" -CA "$KEYS/$2.pem" -CAkey "$KEYS/$2.key" -CAcreateserial \
+    -out "$KEYS/$1.pem" -days "$3" -extfile <(echo "subjectAltName=$4") 2>/dev/null
+  cat "$KEYS/$1.key" "$KEYS/$1.pem" >"$KEYS/$1.both"
+  chmod 600 "$KEYS/$1.key" "$KEYS/$1.both"
+}
+
+# serve CERTIFICATE WANTED [N]: servers that show this one, and want none, want or need one of the
+# client; $SECURE is their list.
+serve() {
+  ensemble stop 2>/dev/null || true
+  ENSEMBLE_TLS="$KEYS/$1.both $2 $KEYS/ca.pem" ensemble start "${3-1}"
+  SECURE=$(sed 's/127.0.0.1/localhost/g' "$BATS_TEST_TMPDIR/own/secure")
+  PLAIN=$(cat "$BATS_TEST_TMPDIR/own/servers")
+}
+
+teardown() {
+  ensemble stop
+  common_teardown
+}
+
+tls() { zkflock -z "$SECURE" --tls --cacert "$KEYS/ca.pem" --connect-timeout 2 "$@"; }
+
+# refused TEXT OPTION...: the server is not used, which is told, and nothing is made.
+refused() {
+  run -69 tls "${@:2}" "$LOCK" touch ran
+  assert_output --partial "$1"
+  assert_not_exist ran
+}
+
+@test "--tls: a lock is taken, waited for, listed and given back" {
+  serve server none
+  run -0 tls "$LOCK" printenv ZKFLOCK_TLS
+  assert_output yes
+  background -z "$SECURE" --tls --cacert "$KEYS/ca.pem" "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
+  local holder=$!
+  eventually test -e held
+  run -1 tls -n "$LOCK" true
+  run -0 tls --list "$LOCK"
+  assert_output --partial "holds"
+  # The name of the server stands in the messages, not the port of the relay.
+  run -0 tls -v "$LOCK.b" true
+  assert_output --partial "connected to ${SECURE/localhost/127.0.0.1},"
+  touch release
+  ends_with 0 "$holder"
+}
+
+@test "--tls: a server that cannot prove who it is is not used" {
+  serve elsewhere none
+  refused "has a certificate that is not accepted: hostname mismatch"
+  serve expired none
+  refused "has a certificate that is not accepted: certificate has expired"
+  serve server none
+  refused "has a certificate that is not accepted: " --cacert "$KEYS/other.pem"
+  SECURE=$PLAIN refused "does not speak TLS there; is that its secureClientPort?"
+}
+
+@test "--tls: a server that says nothing" {
+  serve server none
+  coproc SILENT { exec hostile silent 3>&-; }
+  read -r -u "${SILENT[0]}" port
+  SECURE=localhost:$port refused "does not answer while TLS is begun"
+  eval "exec ${SILENT[1]}>&-"
+}
+
+@test "--cert and --key: a server that wants to know who the client is" {
+  serve server need
+  refused "wants a client certificate; give --cert and --key"
+  refused "does not accept the certificate of --cert" --cert "$KEYS/stranger.pem" --key "$KEYS/stranger.key"
+  run -0 tls --cert "$KEYS/client.pem" --key "$KEYS/client.key" "$LOCK" echo ran
+  assert_output ran
+  # It is the identity for ACLs.
+  run -0 tls --cert "$KEYS/client.both" --acl creator "$LOCK.own" echo ran
+  run -77 zkflock -z "$PLAIN" "$LOCK.own" touch ran
+  assert_not_exist ran
+}
+
+@test "files that cannot be used, and options that do not go together" {
+  serve server none
+  chmod 644 "$KEYS/client.key"
+  run -78 tls --cert "$KEYS/client.pem" --key "$KEYS/client.key" "$LOCK" touch ran
+  assert_output --partial "client.key: others than its owner may read or write the private key in it; chmod go-rw"
+  chmod 600 "$KEYS/client.key"
+  run -78 tls --cert "$KEYS/client.pem" --key "$KEYS/server.key" "$LOCK" touch ran
+  assert_output --partial "server.key is not the key of $KEYS/client.pem"
+  run -78 tls --cacert nothing "$LOCK" touch ran
+  assert_output --partial "--cacert: no certificates in PEM can be read from $PWD/nothing: No such file or directory"
+  run -64 zkflock -z "$SECURE" --cacert "$KEYS/ca.pem" "$LOCK" touch ran
+  assert_output --partial "--cacert, --cert and --key go with --tls alone"
+  run -64 tls --key "$KEYS/client.key" "$LOCK" touch ran
+  assert_output --partial "--key goes with --cert alone"
+  assert_not_exist ran
+}
+
+@test "--tls: a server that is stopped is left, one that is killed is replaced, and the lock is kept" {
+  serve server none 3
+  background -v -z "$SECURE" --tls --cacert "$KEYS/ca.pem" "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done' 2>log
+  local holder=$! at
+  eventually test -e held
+  at=$(at_server log)
+  kill -STOP "$(cat "$BATS_TEST_TMPDIR/own/$at/pid")"
+  eventually connected_times 2
+  kill -CONT "$(cat "$BATS_TEST_TMPDIR/own/$at/pid")"
+  at=$(at_server log)
+  ensemble kill "$at"
+  eventually connected_times 3
+  touch release
+  ends_with 0 "$holder"
+  refute contains log lost
+}
+
+connected_times() { [ "$(grep -c "connected to" log)" -ge "$1" ]; }
+
+at_server() { # at_server LOG: the number of the server that was connected to last
+  local port
+  port=$(sed -n 's/.*connected to [^ ]*:\([0-9]*\),.*/\1/p' "$1" | tail -n 1)
+  tr , '\n' <"$BATS_TEST_TMPDIR/own/secure" | grep -n ":$port\$" | cut -d: -f1
+}
+
+@test "--tls: the keeper is killed, and the guard gives the lock back" {
+  serve server none
+  background -z "$SECURE" --tls --cacert "$KEYS/ca.pem" "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
+  local holder=$!
+  eventually test -e held
+  kill -KILL "$holder"
+  run -0 tls -w 5 "$LOCK" echo ran
+  assert_output ran
+}
+
+@test "--tls: nobody but zkflock itself gets through its port on loopback" {
+  serve server none
+  background -z "$SECURE" --tls --cacert "$KEYS/ca.pem" "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
+  local holder=$! port
+  eventually test -e held
+  port=$(ss -Htlnp | sed -n "s/.*127.0.0.1:\([0-9]*\) .*pid=$holder,.*/\1/p" | head -n 1)
+  assert [ -n "$port" ]
+  exec 8<>"/dev/tcp/127.0.0.1/$port"
+  run ! read -r -t 5 -u 8 -N 1 _
+  exec 8>&-
+  touch release
+  ends_with 0 "$holder"
+}
