@@ -152,12 +152,9 @@ static int take_environment(struct options *options)
         const char *name; /* with a dollar in front */
         const char *key;
     } variables[] = {
-        {"$" SERVERS_VARIABLE, "servers"},
-        {"$" AUTH_FILE_VARIABLE, "auth-file"},
-        {"$" ACCESS_TLS_VARIABLE, "tls"},
-        {"$" ACCESS_CACERT_VARIABLE, "cacert"},
-        {"$" ACCESS_CERT_VARIABLE, "cert"},
-        {"$" ACCESS_KEY_VARIABLE, "key"},
+        {"$" SERVERS_VARIABLE, "servers"},  {"$" AUTH_FILE_VARIABLE, "auth-file"},
+        {"$" ACCESS_TLS_VARIABLE, "tls"},   {"$" ACCESS_CACERT_VARIABLE, "cacert"},
+        {"$" ACCESS_CERT_VARIABLE, "cert"}, {"$" ACCESS_KEY_VARIABLE, "key"},
     };
     int status = 0;
 

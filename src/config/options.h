@@ -61,22 +61,22 @@ struct options {
     char *lock; /* the znode path of the lock */
     struct further_lock *with;
     size_t with_len;
-    bool hold_export;       /* --hold: print its environment */
-    pid_t hold_for;         /* --hold, --unlock: for this process; 0: the caller */
-    char **command;         /* argv, ends in NULL */
-    char *shell_command[4]; /* what command points to under -c */
-    const char *hook;       /* NULL: none */
+    bool hold_export;         /* --hold: print its environment */
+    pid_t hold_for;           /* --hold, --unlock: for this process; 0: the caller */
+    char **command;           /* argv, ends in NULL */
+    char *shell_command[4];   /* what command points to under -c */
+    const char *hook;         /* NULL: none */
     const char *show_command; /* what others see of the command: full, name, none or a text */
-    int64_t wait;           /* ns; CLOCK_NEVER: as long as it takes; 0: not at all */
-    int conflict_status;    /* the exit status for busy */
-    int64_t deadline;       /* ns, from the start until the command's end; CLOCK_NEVER */
-    int64_t max_runtime;    /* ns, of the command; CLOCK_NEVER: as long as it takes */
-    int64_t once_per;       /* ns; 0: every time */
-    bool now;               /* run even if it is not due by once_per */
-    int skip_status;        /* the exit status for a run that is not due */
+    int64_t wait;             /* ns; CLOCK_NEVER: as long as it takes; 0: not at all */
+    int conflict_status;      /* the exit status for busy */
+    int64_t deadline;         /* ns, from the start until the command's end; CLOCK_NEVER */
+    int64_t max_runtime;      /* ns, of the command; CLOCK_NEVER: as long as it takes */
+    int64_t once_per;         /* ns; 0: every time */
+    bool now;                 /* run even if it is not due by once_per */
+    int skip_status;          /* the exit status for a run that is not due */
     struct servers *servers;
     struct access_terms access;
-    struct ACL_vector *acl; /* of what is made */
+    struct ACL_vector *acl;  /* of what is made */
     int64_t connect_timeout; /* ns */
     int retries;             /* of taking the lock, where no server is reachable */
     int64_t retry_delay;     /* ns */

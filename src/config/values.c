@@ -291,9 +291,8 @@ int values_file(struct options *options, const struct setting *setting)
     if (setting->origin && setting->text[0] != '/')
         return refuse(setting, "a path that starts with a slash");
     directory = setting->text[0] == '/' ? NULL : getcwd(NULL, 0);
-    xreplace(member_of(options, setting), directory
-                                              ? xasprintf("%s/%s", directory, setting->text)
-                                              : xstrdup(setting->text));
+    xreplace(member_of(options, setting),
+             directory ? xasprintf("%s/%s", directory, setting->text) : xstrdup(setting->text));
     free(directory);
     return 0;
 }

@@ -56,8 +56,8 @@ char *contact_silence(struct session *session, int64_t patience)
     char why[TROUBLE_SIZE];
 
     trouble_last(session, why);
-    return xasprintf("no answer from %s yet%s; trying for %s", servers_text(session->terms.servers), why,
-                     clock_format(patience, span));
+    return xasprintf("no answer from %s yet%s; trying for %s", servers_text(session->terms.servers),
+                     why, clock_format(patience, span));
 }
 
 int64_t contact_deadline(const struct session *session, int64_t patience, int64_t joining_since)

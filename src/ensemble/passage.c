@@ -36,10 +36,10 @@ struct passage {
     int remote;
     const struct tls_library *library;
     SSL *ssl;
-    short remote_events;  /* what SSL_connect() or SSL_write() waits for */
-    struct buffer out;    /* to the server */
-    struct buffer in;     /* from it */
-    char text[160];       /* of tls_why() */
+    short remote_events; /* what SSL_connect() or SSL_write() waits for */
+    struct buffer out;   /* to the server */
+    struct buffer in;    /* from it */
+    char text[160];      /* of tls_why() */
 };
 
 static bool is_empty(const struct buffer *buffer)
@@ -210,8 +210,7 @@ static bool go_in(struct passage *passage, const char **why)
 /* What there is to say of a server that was waited for in vain. */
 static const char *silence(const struct passage *passage)
 {
-    return passage->state == CONNECTING ? "does not answer"
-                                        : "does not answer while TLS is begun";
+    return passage->state == CONNECTING ? "does not answer" : "does not answer while TLS is begun";
 }
 
 bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why)

@@ -27,8 +27,9 @@ struct passage *passage_new(const struct tls *tls, int local, const struct socka
 int64_t passage_wait(const struct passage *passage, struct pollfd fds[PASSAGE_FDS]);
 
 /*
- * Does what can be done, given what poll(2) has found.  Returns false when it is over, with *why: what is wrong with the server,
- * in words that follow its name, or NULL if either side has just ended it.
+ * Does what can be done, given what poll(2) has found.  Returns false when it is over, with *why:
+ * what is wrong with the server, in words that follow its name, or NULL if either side has just
+ * ended it.
  */
 bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why);
 

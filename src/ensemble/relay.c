@@ -126,8 +126,8 @@ static void *run(void *argument)
         int64_t until = CLOCK_NEVER;
 
         for (size_t i = 0; i < count; i++)
-            until = clock_earlier(until, passage_wait(relay->under_way[i].passage,
-                                                      of_passages + i * PASSAGE_FDS));
+            until = clock_earlier(
+                until, passage_wait(relay->under_way[i].passage, of_passages + i * PASSAGE_FDS));
         if (poll(fds, 1 + gates + count * PASSAGE_FDS, clock_poll_timeout(until)) < 0)
             continue;
         if (fds[0].revents)
@@ -173,8 +173,7 @@ static void take_literal(struct gate *gate, const char *literal)
 /* Returns the port; 0 with errno if there is none. */
 static uint16_t open_gate(struct gate *gate)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof(address);
 
     gate->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -111,7 +111,8 @@ static void skip_results(struct rest *rest)
 
 bool reply_is_connect(const unsigned char *frame, size_t len)
 {
-    struct rest rest = {.bytes = frame, .len = len, .sound = len == CONNECT_LEN || len == CONNECT_LEN + 1};
+    struct rest rest = {
+        .bytes = frame, .len = len, .sound = len == CONNECT_LEN || len == CONNECT_LEN + 1};
 
     skip(&rest, 4 + 4 + 8);
     return take_int(&rest) == PASSWORD_LEN && rest.sound;

@@ -191,8 +191,9 @@ static char *list_addresses(const struct servers *servers, size_t first, size_t 
     char *list = xstrdup("");
 
     for (size_t i = 0; i < count; i++)
-        xreplace(&list, xasprintf("%s%s%s", list, i ? separator : "",
-                                  servers->addresses[(first + i) % servers->addresses_len].literal));
+        xreplace(&list,
+                 xasprintf("%s%s%s", list, i ? separator : "",
+                           servers->addresses[(first + i) % servers->addresses_len].literal));
     return list;
 }
 

@@ -122,7 +122,8 @@ struct session *session_resume(const struct session_terms *terms,
     if (terms->access->tls)
         session->relay = relay_start(terms->access->tls, terms->servers, note_server, session);
     failover_init(&session->failover); /* the relay's ports are not the library's */
-    if (session->event_fd < 0 || (terms->access->tls && !session->relay) || connect_attempt(session) < 0) {
+    if (session->event_fd < 0 || (terms->access->tls && !session->relay) ||
+        connect_attempt(session) < 0) {
         int error = errno;
 
         session_close(session);

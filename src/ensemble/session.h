@@ -71,7 +71,7 @@ bool session_rc_unknown(int rc);
 /* With whom a session is, and as whom.  What is pointed to has to live as long as the session. */
 struct session_terms {
     const struct servers *servers; /* resolved */
-    int timeout_ms;               /* the session timeout to ask for */
+    int timeout_ms;                /* the session timeout to ask for */
     const struct access *access;
     const struct ACL_vector *acl; /* of the znodes that it creates; NULL: open to all */
 };

@@ -75,8 +75,8 @@ struct session {
     bool connected;
     int64_t disconnected_since;
     unsigned int attempt;
-    bool established; /* there was contact, so the library keeps the session */
-    bool stuck;       /* a handle could not be closed: nothing goes on from here */
+    bool established;             /* there was contact, so the library keeps the session */
+    bool stuck;                   /* a handle could not be closed: nothing goes on from here */
     enum session_refusal refused; /* see session_refused() */
     unsigned int generation;
     int64_t resume_at;     /* while the server is spared: until when; else 0 */

@@ -81,10 +81,9 @@ struct tls *tls_new(const struct tls_files *files, enum exitcode *status, char *
         *status = EXITCODE_CONFIG;
         tls->library->SSL_CTX_ctrl(tls->context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION,
                                    NULL);
-        tls->library->SSL_CTX_ctrl(tls->context, SSL_CTRL_MODE,
-                                   SSL_MODE_ENABLE_PARTIAL_WRITE |
-                                       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER,
-                                   NULL);
+        tls->library->SSL_CTX_ctrl(
+            tls->context, SSL_CTRL_MODE,
+            SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER, NULL);
         tls->library->SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
         *fault = take_authorities(tls, files->cacert);
     }

@@ -31,7 +31,7 @@ struct line {
     /* What it sends. */
     unsigned char beginning[BEGINNING_LEN]; /* of the frame under way: length, xid, type */
     size_t beginning_len;
-    size_t left; /* bytes of that frame that are to follow */
+    size_t left;  /* bytes of that frame that are to follow */
     bool greeted; /* the first request has been sent, which has neither xid nor type */
     struct reply_due *due;
     size_t due_begin;
@@ -141,10 +141,10 @@ static bool check(struct line *line)
         line->due_begin < line->due_end ? &line->due[line->due_begin] : NULL;
     bool taken = false;
 
-    line->sound = line->answered
-                      ? reply_is_sound(line->frame + LENGTH_LEN, line->have - LENGTH_LEN, oldest,
-                                       &taken)
-                      : reply_is_connect(line->frame + LENGTH_LEN, line->have - LENGTH_LEN);
+    line->sound =
+        line->answered
+            ? reply_is_sound(line->frame + LENGTH_LEN, line->have - LENGTH_LEN, oldest, &taken)
+            : reply_is_connect(line->frame + LENGTH_LEN, line->have - LENGTH_LEN);
     line->answered = true;
     line->due_begin += taken;
     return line->sound;
@@ -169,8 +169,8 @@ static ssize_t fill(struct line *line, int fd)
 
         if (line->have >= LENGTH_LEN)
             whole += number_at(line->frame);
-        if (whole > LENGTH_LEN + REPLY_MAX || (line->have >= LENGTH_LEN && line->have == whole &&
-                                               !check(line))) {
+        if (whole > LENGTH_LEN + REPLY_MAX ||
+            (line->have >= LENGTH_LEN && line->have == whole && !check(line))) {
             errno = EBADMSG;
             return -1;
         }

@@ -50,9 +50,7 @@ static void introduce(const struct options *options, char *const *argv)
     char *const name[] = {argv[0], NULL};
     char *const text[] = {(char *)(strcmp(show, "none") == 0 ? "-" : show), NULL};
 
-    contender_introduce(strcmp(show, "full") == 0   ? argv
-                        : strcmp(show, "name") == 0 ? name
-                                                    : text);
+    contender_introduce(strcmp(show, "full") == 0 ? argv : strcmp(show, "name") == 0 ? name : text);
 }
 
 struct keeper *keeper_start(const struct options *options, const struct command *command,
@@ -96,11 +94,12 @@ struct keeper *keeper_start(const struct options *options, const struct command 
                                           .whole_tree = options->tree};
 
     /*
-     * A zkflock inside the command means the same ensemble, as the same client.  The guard first: the runner keeps no
-     * descriptor of others open, the guard would.
+     * A zkflock inside the command means the same ensemble, as the same client.  The guard first:
+     * the runner keeps no descriptor of others open, the guard would.
      */
     if (!keeper->legacy || setenv(SERVERS_VARIABLE, servers_text(options->servers), 1) < 0 ||
-        !share_access(&options->access) || guard_start(&keeper->guard, &mandate) < 0 || hook_start(hook, command, options->lock) < 0) {
+        !share_access(&options->access) || guard_start(&keeper->guard, &mandate) < 0 ||
+        hook_start(hook, command, options->lock) < 0) {
         log_error("cannot start: %s", strerror(errno));
         keeper_hang_up(keeper);
         free(keeper);

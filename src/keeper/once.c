@@ -84,8 +84,7 @@ static void write_note(struct once *once, int64_t began)
     if (once->exists)
         zoo_set_op_init(&ops[OP_WRITE], once->path, text, len, once->version, NULL);
     else
-        zoo_create_op_init(&ops[OP_WRITE], once->path, text, len,
-                           session_acl(once->session),
+        zoo_create_op_init(&ops[OP_WRITE], once->path, text, len, session_acl(once->session),
                            ZOO_PERSISTENT, NULL, 0);
     session_multi(once->session, once->tag, ops, OPS);
 }

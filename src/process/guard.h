@@ -36,7 +36,7 @@
 struct guard_mandate {
     const struct command *command;
     const char *lock_path;
-    struct servers *servers; /* not resolved yet */
+    struct servers *servers;           /* not resolved yet */
     const struct access_terms *access; /* for what the guard itself has to ask of them */
     struct legacy *legacy;
     int signal; /* sent first when the lock is lost */

@@ -179,8 +179,9 @@ static void fuzz_replies(void)
         size_t len = fuzz_below(200);
 
         for (size_t j = 0; j < len; j++)
-            frame.bytes[frame.len++] =
-                (unsigned char)(fuzz_below(3) ? 0 : fuzz_below(2) ? fuzz_below(20) : fuzz_below(256));
+            frame.bytes[frame.len++] = (unsigned char)(fuzz_below(3)   ? 0
+                                                       : fuzz_below(2) ? fuzz_below(20)
+                                                                       : fuzz_below(256));
         sound(&frame, frame.len, types[fuzz_below(sizeof(types) / sizeof(types[0]))]);
     }
 }
@@ -202,10 +203,18 @@ static void test_acl(void)
         {"x509:CN=zk,O=Example, Inc:cdrw", 1, false, false},
         {"ip:fe80::1:cdrw", 1, false, false},
     };
-    static const char *const bad[] = {
-        "", "all", "world:anyone", "world:anyone:", "world:anyone:q", "world:anyone:r",
-        "world:all:cdrw", ":x:cdrw", "world:anyone:cdrw,", ",world:anyone:cdrw",
-        "world:anyone:cdrw,x", "digest:a:b:cd,digest:c:d:rw"};
+    static const char *const bad[] = {"",
+                                      "all",
+                                      "world:anyone",
+                                      "world:anyone:",
+                                      "world:anyone:q",
+                                      "world:anyone:r",
+                                      "world:all:cdrw",
+                                      ":x:cdrw",
+                                      "world:anyone:cdrw,",
+                                      ",world:anyone:cdrw",
+                                      "world:anyone:cdrw,x",
+                                      "digest:a:b:cd,digest:c:d:rw"};
 
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         char *fault = NULL;
