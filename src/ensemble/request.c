@@ -218,7 +218,7 @@ static int send_ask(struct item *item, const struct ask *ask)
 
     switch (ask->what) {
     case ASK_CREATE:
-        return zoo_acreate2(handle, ask->path, ask->data, len, session_acl(session), ask->number,
+        return zoo_acreate2(handle, ask->path, ask->data, len, session->terms.acl, ask->number,
                             on_create, item);
     case ASK_GET:
         return zoo_awget(handle, ask->path, watcher, session, on_data, item);

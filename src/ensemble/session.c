@@ -111,6 +111,8 @@ struct session *session_resume(const struct session_terms *terms,
 
     mallopt(M_ARENA_MAX, 1); /* else each of the library's threads gets one of its own */
     session->terms = *terms;
+    if (!terms->acl)
+        session->terms.acl = &ZOO_OPEN_ACL_UNSAFE;
     session->resumed = *identity;
     session->disconnected_since = clock_now();
     session->tail = &session->head;
@@ -253,7 +255,7 @@ enum session_refusal session_refused(const struct session *session)
 
 const struct ACL_vector *session_acl(const struct session *session)
 {
-    return session->terms.acl ? session->terms.acl : &ZOO_OPEN_ACL_UNSAFE;
+    return session->terms.acl;
 }
 
 unsigned int session_generation(const struct session *session)
