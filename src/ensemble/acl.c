@@ -64,17 +64,20 @@ static size_t entry_length(const char *list)
     return is_entry(list, len) ? len : 0;
 }
 
-static void append(struct ACL_vector *acl, const char *entry, size_t len)
+/* Takes the two strings. */
+static void append(struct ACL_vector *acl, char *scheme, char *id, int perms)
+{
+    acl->data = xreallocarray(acl->data, (size_t)acl->count + 1, sizeof(acl->data[0]));
+    acl->data[acl->count++] = (struct ACL){.perms = perms, .id = {.scheme = scheme, .id = id}};
+}
+
+static void append_entry(struct ACL_vector *acl, const char *entry, size_t len)
 {
     const char *id = memchr(entry, ':', len);
     const char *end = last_colon(entry, len);
-    struct ACL *one;
 
-    acl->data = xreallocarray(acl->data, (size_t)(acl->count + 1), sizeof(acl->data[0]));
-    one = &acl->data[acl->count++];
-    one->id.scheme = xstrndup(entry, (size_t)(id - entry));
-    one->id.id = xstrndup(id + 1, (size_t)(end - id - 1));
-    one->perms = permissions(end + 1, len - (size_t)(end + 1 - entry));
+    append(acl, xstrndup(entry, (size_t)(id - entry)), xstrndup(id + 1, (size_t)(end - id - 1)),
+           permissions(end + 1, len - (size_t)(end + 1 - entry)));
 }
 
 static bool is_world(const struct ACL *one)
@@ -117,7 +120,7 @@ struct ACL_vector *acl_parse(const char *text, char **fault)
         if (strcmp(text, names[i].name) == 0)
             text = names[i].list;
     while ((len = entry_length(text)) > 0) {
-        append(acl, text, len);
+        append_entry(acl, text, len);
         text += len;
         if (!*text)
             break;
@@ -146,6 +149,38 @@ bool acl_needs_credentials(const struct ACL_vector *acl)
 bool acl_is_open(const struct ACL_vector *acl)
 {
     return of_everybody(acl) == ZOO_PERM_ALL;
+}
+
+struct ACL_vector *acl_copy(const struct ACL_vector *acl)
+{
+    struct ACL_vector *copy = acl ? xcalloc(1, sizeof(*copy)) : NULL;
+
+    for (int i = 0; acl && i < acl->count; i++)
+        append(copy, xstrdup(acl->data[i].id.scheme), xstrdup(acl->data[i].id.id),
+               acl->data[i].perms);
+    return copy;
+}
+
+/* Returns whether a server has put an "x" in the place of a password's hash. */
+static bool is_masked(const struct ACL *one)
+{
+    const char *colon = strchr(one->id.id, ':');
+
+    return strcmp(one->id.scheme, "digest") == 0 && colon && strcmp(colon, ":x") == 0;
+}
+
+struct ACL_vector *acl_inherit(const struct ACL_vector *above)
+{
+    struct ACL_vector *acl;
+
+    for (int i = 0; i < above->count; i++)
+        if (is_masked(&above->data[i]))
+            return NULL;
+    acl = acl_copy(above);
+    /* Where everybody is ADMIN, everybody would be told the hash of the own password. */
+    if (!acl_is_open(acl))
+        append(acl, xstrdup("auth"), xstrdup(""), ZOO_PERM_ALL);
+    return acl;
 }
 
 void acl_free(struct ACL_vector *acl)

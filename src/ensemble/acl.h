@@ -25,6 +25,16 @@ bool acl_needs_credentials(const struct ACL_vector *acl);
 /* Returns whether it is open. */
 bool acl_is_open(const struct ACL_vector *acl);
 
+/* Returns a copy, to be freed; of NULL, NULL. */
+struct ACL_vector *acl_copy(const struct ACL_vector *acl);
+
+/*
+ * Makes the ACL of a znode from that of the one that it is to stand in: the same, and everything
+ * for the client itself, which has to have credentials.  Returns a new ACL, or NULL if it is not
+ * told whole: servers hide the hashes of passwords from clients that have no ADMIN.
+ */
+struct ACL_vector *acl_inherit(const struct ACL_vector *above);
+
 /* NULL is allowed. */
 void acl_free(struct ACL_vector *acl);
 

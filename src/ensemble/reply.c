@@ -59,6 +59,19 @@ static void skip_strings(struct rest *rest)
         skip_string(rest);
 }
 
+/* A vector of permissions, each with a scheme and an ID. */
+static void skip_acl(struct rest *rest)
+{
+    int32_t count = take_int(rest);
+
+    rest->sound = rest->sound && count >= -1 && (count < 0 || (size_t)count <= rest->len / 12);
+    for (int32_t i = 0; i < count && rest->sound; i++) {
+        skip(rest, 4);
+        skip_string(rest);
+        skip_string(rest);
+    }
+}
+
 /* What an operation answers when it was carried out. */
 static void skip_result(struct rest *rest, int32_t type)
 {
@@ -81,6 +94,10 @@ static void skip_result(struct rest *rest, int32_t type)
         break;
     case ZOO_GETCHILDREN_OP:
         skip_strings(rest);
+        break;
+    case ZOO_GETACL_OP:
+        skip_acl(rest);
+        skip(rest, STAT_LEN);
         break;
     case ZOO_GETCHILDREN2_OP:
         skip_strings(rest);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/xalloc.h"
+#include "ensemble/acl.h"
 #include "ensemble/session_state.h"
 
 /*
@@ -75,6 +76,18 @@ static void on_children(int rc, const struct String_vector *names, const struct 
         for (int i = 0; i < names->count; i++)
             item->children[i] = xstrdup(names->data[i]);
     }
+    finish(item, rc, stat);
+}
+
+static void on_acl(int rc, struct ACL_vector *acl, struct Stat *stat, const void *context)
+{
+    struct item *item = (struct item *)context;
+
+    for (int i = 0; rc == ZOK && i < acl->count; i++)
+        if (!acl->data[i].id.scheme || !acl->data[i].id.id)
+            rc = ZMARSHALLINGERROR;
+    if (rc == ZOK)
+        item->acl = acl_copy(acl);
     finish(item, rc, stat);
 }
 
@@ -218,8 +231,8 @@ static int send_ask(struct item *item, const struct ask *ask)
 
     switch (ask->what) {
     case ASK_CREATE:
-        return zoo_acreate2(handle, ask->path, ask->data, len, session->terms.acl, ask->number,
-                            on_create, item);
+        return zoo_acreate2(handle, ask->path, ask->data, len,
+                            ask->acl ? ask->acl : session->terms.acl, ask->number, on_create, item);
     case ASK_GET:
         return zoo_awget(handle, ask->path, watcher, session, on_data, item);
     case ASK_CHILDREN:
@@ -234,6 +247,8 @@ static int send_ask(struct item *item, const struct ask *ask)
         return zoo_async(handle, ask->path, on_string, item);
     case ASK_MULTI:
         return send_multi(item, ask);
+    case ASK_ACL:
+        return zoo_aget_acl(handle, ask->path, on_acl, item);
     }
     return ZBADARGUMENTS;
 }

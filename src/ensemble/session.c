@@ -253,6 +253,11 @@ enum session_refusal session_refused(const struct session *session)
     return session->refused;
 }
 
+bool session_has_credentials(const struct session *session)
+{
+    return session->terms.access->credentials || tls_has_certificate(session->terms.access->tls);
+}
+
 const struct ACL_vector *session_acl(const struct session *session)
 {
     return session->terms.acl;

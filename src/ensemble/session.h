@@ -52,6 +52,7 @@ struct session_event {
     size_t data_len;
     char *const *children; /* get_children: names without path */
     size_t children_len;
+    const struct ACL_vector *acl; /* get_acl */
 };
 
 /* What a watcher is armed for. */
@@ -146,6 +147,9 @@ enum session_refusal {
  */
 enum session_refusal session_refused(const struct session *session);
 
+/* Returns true if the client has credentials: an ACL can then name it (the scheme auth). */
+bool session_has_credentials(const struct session *session);
+
 /* The ACL of the znodes that the session creates. */
 const struct ACL_vector *session_acl(const struct session *session);
 
@@ -180,11 +184,16 @@ bool session_withhold(struct session *session);
 /* Why session_open() failed, by its errno. */
 const char *session_start_fault(int error);
 
-/* Requests.  Paths and data are copied; mode is one of the library's, ZOO_PERSISTENT and so on. */
-void session_create(struct session *session, int tag, const char *path, const char *data, int mode);
+/*
+ * Requests.  What they are given is copied; mode is one of the library's, ZOO_PERSISTENT and so on;
+ * acl NULL is the session's.
+ */
+void session_create(struct session *session, int tag, const char *path, const char *data, int mode,
+                    const struct ACL_vector *acl);
 void session_get(struct session *session, int tag, const char *path, enum session_watch watch);
 void session_get_children(struct session *session, int tag, const char *path,
                           enum session_watch watch);
+void session_get_acl(struct session *session, int tag, const char *path);
 void session_exists(struct session *session, int tag, const char *path);
 /* Asks the same and sets a watch, which fires when the znode is made, changed or deleted. */
 void session_await(struct session *session, int tag, const char *path);

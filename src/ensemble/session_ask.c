@@ -37,10 +37,11 @@ void ask_next(struct session *session)
     request_hand_over(item, item->ask);
 }
 
-void session_create(struct session *session, int tag, const char *path, const char *data, int mode)
+void session_create(struct session *session, int tag, const char *path, const char *data, int mode,
+                    const struct ACL_vector *acl)
 {
     ask(session, tag,
-        &(struct ask){.what = ASK_CREATE, .path = path, .data = data, .number = mode});
+        &(struct ask){.what = ASK_CREATE, .path = path, .data = data, .number = mode, .acl = acl});
 }
 
 void session_get(struct session *session, int tag, const char *path, enum session_watch watch)
@@ -52,6 +53,11 @@ void session_get_children(struct session *session, int tag, const char *path,
                           enum session_watch watch)
 {
     ask(session, tag, &(struct ask){.what = ASK_CHILDREN, .path = path, .watch = watch});
+}
+
+void session_get_acl(struct session *session, int tag, const char *path)
+{
+    ask(session, tag, &(struct ask){.what = ASK_ACL, .path = path});
 }
 
 void session_exists(struct session *session, int tag, const char *path)

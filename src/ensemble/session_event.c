@@ -216,6 +216,7 @@ bool session_next_event(struct session *session, struct session_event *event)
         event->path = item->path;
         event->data = item->data;
         event->children = item->children;
+        event->acl = item->acl;
         return true;
     }
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/xalloc.h"
+#include "ensemble/acl.h"
 
 void session_note_disconnected(struct session *session)
 {
@@ -45,6 +46,7 @@ struct ask *ask_copy(const struct ask *ask)
     *own = *ask;
     own->path = ask->path ? xstrdup(ask->path) : NULL;
     own->data = ask->data ? xstrdup(ask->data) : NULL;
+    own->acl = acl_copy(ask->acl);
     if (ask->ops) {
         zoo_op_t *ops = xcalloc((size_t)ask->ops_len, sizeof(ops[0]));
 
@@ -65,6 +67,7 @@ void ask_free(struct ask *ask)
     free((zoo_op_t *)ask->ops);
     free((char *)ask->path);
     free((char *)ask->data);
+    acl_free((struct ACL_vector *)ask->acl);
     free(ask);
 }
 
@@ -96,6 +99,7 @@ void item_free(struct item *item)
     free(item->children);
     free(item->path);
     free(item->data);
+    acl_free(item->acl);
     free(item->results);
     ask_free(item->ask);
     free(item);

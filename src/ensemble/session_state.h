@@ -28,10 +28,12 @@ struct ask {
         ASK_DELETE,
         ASK_SYNC,
         ASK_MULTI,
+        ASK_ACL,
     } what;
     const char *path;
     const char *data;
-    int number; /* create: the mode; set: the version */
+    int number;                   /* create: the mode; set: the version */
+    const struct ACL_vector *acl; /* create */
     enum session_watch watch;
     zoo_op_t *ops;
     int ops_len;
@@ -49,6 +51,7 @@ struct item {
     char *path;
     char *data;
     char **children;
+    struct ACL_vector *acl;
     zoo_op_result_t *results;
     int results_len;
     struct ask *ask; /* of a request to an overloaded server, which is asked again; else NULL */

@@ -15,6 +15,7 @@
 struct tls {
     const struct tls_library *library;
     SSL_CTX *context;
+    bool has_certificate;
 };
 
 static const char *last_reason(const struct tls_library *library)
@@ -89,6 +90,7 @@ struct tls *tls_new(const struct tls_files *files, enum exitcode *status, char *
     }
     if (!*fault && files->cert)
         *fault = take_own(tls, files->cert, files->key ? files->key : files->cert);
+    tls->has_certificate = files->cert;
     if (!*fault)
         return tls;
     tls_free(tls);
@@ -177,6 +179,11 @@ const char *tls_why(SSL *ssl, int returned, char text[160])
     snprintf(text, 160, "has a certificate that is not accepted: %s",
              library->X509_verify_cert_error_string(verified));
     return text;
+}
+
+bool tls_has_certificate(const struct tls *tls)
+{
+    return tls && tls->has_certificate;
 }
 
 void tls_free(struct tls *tls)

@@ -8,6 +8,8 @@
 #ifndef ZKFLOCK_TLS_H
 #define ZKFLOCK_TLS_H
 
+#include <stdbool.h>
+
 #include "base/exitcode.h"
 #include "ensemble/tls_library.h"
 
@@ -37,6 +39,9 @@ SSL *tls_connection(const struct tls *tls, int fd, const char *const *names, siz
  * server's name; NULL if the server has just ended the connection.  text is used if need be.
  */
 const char *tls_why(SSL *ssl, int returned, char text[160]);
+
+/* Returns true if the client has a certificate; NULL has none. */
+bool tls_has_certificate(const struct tls *tls);
 
 /* NULL is allowed. */
 void tls_free(struct tls *tls);

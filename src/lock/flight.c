@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "ensemble/acl.h"
 #include "lock/contender.h"
 
 void flight_forget(struct lock *lock)
@@ -106,6 +107,10 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
             lock->ancestor_depth = lock->pending - 1;
         }
         lock->made = event->rc == ZOK;
+        break;
+    case TAG_ACL:
+        acl_free(lock->acl);
+        lock->acl = event->rc == ZOK ? acl_inherit(event->acl) : NULL;
         break;
     case TAG_CREATE:
         if (event->rc == ZOK) {

@@ -5,6 +5,7 @@
  * flight_landed() decides the next step.
  *
  *   MAKE_PARENTS -> JOIN              the lock's znode is made, then the own one in it
+ *   ASK_ACL -> JOIN                   with credentials: the own znode gets the lock's ACL
  *   JOIN  -> HELD                     alone, nobody vanished: one round trip  [count_consider]
  *         -> LIST -> HELD             first, nobody vanished
  *                 -> WATCH -> idle    others are ahead; waits for the predecessor  [queue_up]
@@ -65,6 +66,7 @@ static const struct {
     enum { TO_HOLD, TO_LEAVE } aim;
 } steps[] = {
     [STEP_MAKE_PARENTS] = {queue_parents_made, step_make_parents, TO_HOLD},
+    [STEP_ASK_ACL] = {queue_acl_asked, step_ask_acl, TO_HOLD},
     [STEP_JOIN] = {queue_joined, queue_join_again, TO_HOLD},
     [STEP_FIND] = {queue_found, queue_find_again, TO_HOLD},
     [STEP_LIST] = {queue_listed, step_list, TO_HOLD},

@@ -17,7 +17,8 @@ static const struct {
     unsigned int steps;
     enum answer leaving, settled, node;
 } table[] = {
-    [LOCK_JOINING] = {STEP(MAKE_PARENTS) | STEP(JOIN) | STEP(FIND) | HOLD_STEPS, NO, NO, EITHER},
+    [LOCK_JOINING] = {STEP(MAKE_PARENTS) | STEP(ASK_ACL) | STEP(JOIN) | STEP(FIND) | HOLD_STEPS, NO,
+                      NO, EITHER},
     [LOCK_WAITING] = {STEP(NONE) | STEP(WATCH) | STEP(COUNT) | STEP(VERIFY) | STEP(JOIN) |
                           STEP(CENSUS) | HOLD_STEPS | SQUARE_STEPS,
                       NO, EITHER, EITHER},

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/xalloc.h"
+#include "ensemble/acl.h"
 #include "ensemble/znode.h"
 #include "lock/lock_parts.h"
 
@@ -87,6 +88,7 @@ void lock_free(struct lock *lock)
     free(lock->outer_path);
     free(lock->node);
     free(lock->predecessor);
+    acl_free(lock->acl);
     free(lock->failure_text);
     free(lock);
 }

@@ -28,7 +28,13 @@
 /* Makes /a, /a/b and, with the record, /a/b/c for the lock /a/b/c. */
 void step_make_parents(struct lock *lock);
 
-/* Makes the own znode, reads the parent. */
+/* Asks for the ACL of the lock's znode, which the own one is to have. */
+void step_ask_acl(struct lock *lock);
+
+/*
+ * Makes the own znode, reads the parent.  A client with credentials asks for the ACL first, unless
+ * it has.
+ */
 void step_join(struct lock *lock);
 
 /* The same, with a new GUID: somebody deleted the own znode, or a back-off whose answer was lost.
@@ -101,6 +107,7 @@ void step_remove(struct lock *lock);
 /* ---- queue.c: goes on when a step was answered; takes JOIN and FIND again ---- */
 
 void queue_parents_made(struct lock *lock);
+void queue_acl_asked(struct lock *lock);
 void queue_joined(struct lock *lock);
 void queue_found(struct lock *lock);
 void queue_listed(struct lock *lock);

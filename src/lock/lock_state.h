@@ -43,6 +43,7 @@
 enum step {
     STEP_NONE,
     STEP_MAKE_PARENTS,
+    STEP_ASK_ACL,
     STEP_JOIN,
     STEP_FIND,
     STEP_LIST,
@@ -68,6 +69,7 @@ enum step {
 enum tag {
     /* requests of steps */
     TAG_ANCESTOR,
+    TAG_ACL,
     TAG_CREATE,
     TAG_SYNC,
     TAG_CHILDREN,
@@ -180,11 +182,13 @@ struct lock {
     bool told_of_strangers;
     bool is_around; /* what a zkflock around this one holds stands in this queue */
     bool is_kazoo_semaphore;
-    bool is_semaphore;    /* has the znodes of one below it */
-    size_t listed;        /* contenders in the last list */
-    int64_t listed_pzxid; /* the last change to the children that the list shows; 0: no list */
-    bool made;            /* by this contender */
-    bool undo;            /* on leaving it goes too: it should not have been made */
+    bool is_semaphore;      /* has the znodes of one below it */
+    size_t listed;          /* contenders in the last list */
+    int64_t listed_pzxid;   /* the last change to the children that the list shows; 0: no list */
+    bool made;              /* by this contender */
+    bool acl_asked;         /* by step_ask_acl(), of the znode that is there now */
+    struct ACL_vector *acl; /* that the own znode gets; NULL: the session's */
+    bool undo;              /* on leaving it goes too: it should not have been made */
     struct above above;
 
     /* the own znode */

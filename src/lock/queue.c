@@ -118,6 +118,13 @@ static void wait_in_line(struct lock *lock)
     step_list(lock);
 }
 
+/* Goes on without: a lock that is not there has no ACL, and one may be hidden from this client. */
+void queue_acl_asked(struct lock *lock)
+{
+    lock->acl_asked = true;
+    step_join(lock);
+}
+
 /* Goes on after the create.  An only child is first and needs no list. */
 void queue_joined(struct lock *lock)
 {
@@ -164,6 +171,7 @@ void queue_parents_made(struct lock *lock)
 {
     int rc = lock->rc[TAG_ANCESTOR];
 
+    lock->acl_asked = rc == ZOK; /* the session's, then */
     if (rc == ZOK || rc == ZNODEEXISTS)
         step_join(lock);
     else if (rc == ZNONODE && !lock->ancestor_failed)

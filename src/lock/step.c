@@ -25,10 +25,12 @@ void step_make_parents(struct lock *lock)
     for (const char *p = strchr(lock->path + 1, '/'); p; p = strchr(p + 1, '/')) {
         char *ancestor = xstrndup(lock->path, (size_t)(p - lock->path));
 
-        session_create(lock->session, lock_tag(lock, TAG_ANCESTOR), ancestor, "", ZOO_PERSISTENT);
+        session_create(lock->session, lock_tag(lock, TAG_ANCESTOR), ancestor, "", ZOO_PERSISTENT,
+                       NULL);
         free(ancestor);
     }
-    session_create(lock->session, lock_tag(lock, TAG_ANCESTOR), lock->path, text, ZOO_PERSISTENT);
+    session_create(lock->session, lock_tag(lock, TAG_ANCESTOR), lock->path, text, ZOO_PERSISTENT,
+                   NULL);
 }
 
 /* Returns the data for the own znode, to be freed; settling_ms: see struct contender_terms. */
@@ -67,8 +69,21 @@ static void read_above(struct lock *lock)
     session_get(lock->session, lock_tag(lock, TAG_ABOVE_DATA), lock->above_path, SESSION_NO_WATCH);
 }
 
+void step_ask_acl(struct lock *lock)
+{
+    if (!lock->leaving)
+        lock->phase = LOCK_JOINING;
+    flight_take_off(lock, STEP_ASK_ACL, 1);
+    session_get_acl(lock->session, lock_tag(lock, TAG_ACL), lock->path);
+}
+
 void step_join(struct lock *lock)
 {
+    if (session_has_credentials(lock->session) && !lock->acl_asked) {
+        step_ask_acl(lock);
+        return;
+    }
+
     char *name = naming_name(&lock->terms.naming, lock->terms.kind, lock->guid);
     char *own = xasprintf("%s/%s", lock->path, name);
     char *data = own_data(lock, CONTENDER_WAITING, 0);
@@ -83,7 +98,8 @@ void step_join(struct lock *lock)
     lock->settled = false;
     lock->told_base = LOCK_UNTOLD;
     session_create(lock->session, lock_tag(lock, TAG_CREATE), own, data,
-                   lock->terms.kind == NAMING_UNFAIR ? ZOO_EPHEMERAL : ZOO_EPHEMERAL_SEQUENTIAL);
+                   lock->terms.kind == NAMING_UNFAIR ? ZOO_EPHEMERAL : ZOO_EPHEMERAL_SEQUENTIAL,
+                   lock->acl);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
     read_above(lock);
     free(data);

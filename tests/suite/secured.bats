@@ -165,6 +165,41 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
   assert_output "world:anyone:rwcda"
 }
 
+@test "contenders have the ACL of their lock, whatever --acl says" {
+  own_acl() { # own_acl LOCK OPTION...: of the contender's znode, while it holds the lock
+    # shellcheck disable=SC2016 # for the shell inside
+    run -0 zkflock --auth-file ann "${@:2}" "$1" sh -c 'ZK_DIGEST="ann:se cret:x" zk "$0" acl "$ZKFLOCK_NODE"' "$ZKFLOCK_SERVERS"
+  }
+  local hash
+  hash=$(digest_of "ann:se cret:x")
+  # On an open lock others queue behind it, who cannot read what only its creator may.
+  run -0 zkflock "$LOCK" true
+  own_acl "$LOCK" --acl creator
+  assert_output "world:anyone:rwcda"
+  hold "$LOCK" release --auth-file ann --acl creator
+  wait_in_line log "$LOCK" touch next
+  touch release
+  ends_with 0 "$holder"
+  ends_with 0 "$waiter"
+  assert_exist next
+  # On a lock of its creator's no contender is open to others.
+  run -0 zkflock --auth-file ann --acl creator-read "$LOCK.own" true
+  own_acl "$LOCK.own"
+  assert_output "digest:ann:$hash:rwcda,world:anyone:r"
+  run -0 zkflock --auth-file ann --acl creator --permits 2 "$LOCK.two" true
+  own_acl "$LOCK.two" --permits 2
+  assert_output "digest:ann:$hash:rwcda"
+  # A right that the lock does not give on its children is the contender's own all the same.
+  run -0 zkflock --auth-file ann --acl "auth::cdrwa" "$LOCK.less" true
+  run -0 as_ann setacl "$LOCK.less" world:anyone:cdr "digest:ann:$hash:a"
+  own_acl "$LOCK.less"
+  assert_output "world:anyone:rcd,digest:ann:$hash:a,digest:ann:$hash:rwcda"
+  # The server hides the hashes from a client without ADMIN: --acl, then.
+  run -0 as_ann setacl "$LOCK.less" "digest:ann:$hash:cdrw"
+  own_acl "$LOCK.less" --acl creator
+  assert_output "digest:ann:$hash:rwcda"
+}
+
 @test "--acl: what nobody could use is refused before anything is made" {
   refused() { # refused STATUS ACL SENTENCE
     run "-$1" zkflock --acl "$2" "$LOCK" touch ran

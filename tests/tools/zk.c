@@ -14,6 +14,7 @@
  *   zk SERVERS delete PATH
  *   zk SERVERS deny PATH PERMS    leaves PERMS (letters of rwcda) to everybody
  *   zk SERVERS acl PATH           the ACL, as zkCli.sh writes it
+ *   zk SERVERS setacl PATH ENTRY... gives it this ACL; entries are SCHEME:ID:PERMS
  *   zk SERVERS await-count PATH N [SECONDS]  polls until PATH has N children
  *   zk SERVERS last-seen PATH SINCE  waits until PATH is gone; prints when it was last there, or
  * SINCE if it is gone at the first look; in ms of CLOCK_BOOTTIME, in steps of 10 as in /proc/uptime
@@ -198,6 +199,24 @@ static void deny(const char *path, const char *left)
     for (int i = 0; letters[i]; i++)
         if (strchr(left, letters[i]))
             all.perms |= ZOO_PERM_READ << i;
+    must(zoo_set_acl(zk, path, -1, &acl), "set the ACL of", path);
+}
+
+static void set_acl(const char *path, char **entries)
+{
+    struct ACL all[4] = {0};
+    struct ACL_vector acl = {.data = all};
+
+    for (int i = 0; entries[i]; i++, acl.count++) {
+        char *perms = strrchr(entries[i], ':');
+
+        for (int bit = 0; letters[bit]; bit++)
+            if (strchr(perms, letters[bit]))
+                all[i].perms |= ZOO_PERM_READ << bit;
+        *perms = '\0';
+        all[i].id.scheme = strsep(&entries[i], ":");
+        all[i].id.id = entries[i];
+    }
     must(zoo_set_acl(zk, path, -1, &acl), "set the ACL of", path);
 }
 
@@ -407,6 +426,8 @@ static int act(const char *verb, char **words)
         must(zoo_delete(zk, path, -1), "delete", path);
     else if (strcmp(verb, "acl") == 0)
         print_acl(path);
+    else if (strcmp(verb, "setacl") == 0)
+        set_acl(path, words + 1);
     else if (strcmp(verb, "deny") == 0)
         deny(path, second);
     else if (strcmp(verb, "await-count") == 0)

@@ -91,6 +91,15 @@ static void test_replies(void)
     put_zeros(&frame, STAT);
     check_reply("children2", frame, ZOO_GETCHILDREN2_OP);
     frame = header(7, 0);
+    put_int(&frame, 2);
+    for (int i = 0; i < 2; i++) {
+        put_int(&frame, 31);
+        put_string(&frame, "world");
+        put_string(&frame, "anyone");
+    }
+    put_zeros(&frame, STAT);
+    check_reply("ACL", frame, ZOO_GETACL_OP);
+    frame = header(7, 0);
     check_reply("delete", frame, ZOO_DELETE_OP);
     frame = header(7, -101);
     check_reply("an error", frame, ZOO_GETDATA_OP);
@@ -234,6 +243,34 @@ static void test_acl(void)
     }
 }
 
+static void test_acl_inherit(void)
+{
+    static const struct {
+        const char *above;
+        int count;
+    } some[] = {
+        {"open", 1},
+        {"world:anyone:cdrw", 2},
+        {"digest:a:hash=:cdrwa,world:anyone:r", 3},
+        {"digest:a:x=:cdrw", 2},
+        {"x509:a:x:cdrw", 2},
+        {"digest:a:x:cdrwa", 0}, /* not told */
+        {"world:anyone:cdrwa,digest:a:x:r", 0},
+    };
+
+    for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+        char *fault = NULL;
+        struct ACL_vector *above = acl_parse(some[i].above, &fault);
+        struct ACL_vector *own = above ? acl_inherit(above) : NULL;
+
+        CHECK(some[i].above, above && (own ? own->count : 0) == some[i].count);
+        CHECK(some[i].above, some[i].count < 2 || acl_needs_credentials(own));
+        acl_free(own);
+        acl_free(above);
+        free(fault);
+    }
+}
+
 void unit_reply(void)
 {
     test_replies();
@@ -243,4 +280,5 @@ void unit_reply(void)
     test_connect();
     fuzz_replies();
     test_acl();
+    test_acl_inherit();
 }
