@@ -12,7 +12,8 @@
  *                                 stdin ends; prints "made"
  *   zk SERVERS set PATH DATA
  *   zk SERVERS delete PATH
- *   zk SERVERS deny PATH PERMS    leaves PERMS (letters of rwcda) to everybody
+ *   zk SERVERS deny PATH PERMS    leaves PERMS (letters of rwcda) to everybody; with $ZK_DIGEST, all
+ * rights to that user
  *   zk SERVERS acl PATH           the ACL, as zkCli.sh writes it
  *   zk SERVERS setacl PATH ENTRY... gives it this ACL; entries are SCHEME:ID:PERMS
  *   zk SERVERS await-count PATH N [SECONDS]  polls until PATH has N children
@@ -193,12 +194,13 @@ static void print_acl(const char *path)
 
 static void deny(const char *path, const char *left)
 {
-    struct ACL all = {.id = ZOO_ANYONE_ID_UNSAFE};
-    struct ACL_vector acl = {.count = 1, .data = &all};
+    struct ACL entries[2] = {{.id = ZOO_ANYONE_ID_UNSAFE},
+                             {.id = ZOO_AUTH_IDS, .perms = ZOO_PERM_ALL}};
+    struct ACL_vector acl = {.count = getenv("ZK_DIGEST") ? 2 : 1, .data = entries};
 
     for (int i = 0; letters[i]; i++)
         if (strchr(left, letters[i]))
-            all.perms |= ZOO_PERM_READ << i;
+            entries[0].perms |= ZOO_PERM_READ << i;
     must(zoo_set_acl(zk, path, -1, &acl), "set the ACL of", path);
 }
 
