@@ -166,6 +166,9 @@ void count_consider(struct lock *lock)
 
 /* ---- what was written ---- */
 
+/* The part of each transaction here that writes to the own znode, see step.c. */
+enum { OP_OWN = 1 };
+
 /*
  * Goes on behind a transaction that wrote to the own znode and so proved life.  A znode whose name
  * has no GUID may be another's by now: PROVE finds out.
@@ -181,10 +184,12 @@ static void written(struct lock *lock, bool enough)
 /* Goes on behind a refused transaction.  If the lock has changed, PROVE reads it again. */
 static void not_written(struct lock *lock, int rc)
 {
-    if (rc == ZNOAUTH)
+    bool own = lock->failed_op == OP_OWN;
+
+    if (rc == ZNOAUTH && !own)
         lock_count_no_more(lock);
     else if (rc != ZBADVERSION && rc != ZNONODE) {
-        leave_because_rc(lock, rc, "write to", lock->path);
+        leave_because_rc(lock, rc, "write to", own ? lock->node : lock->path);
         return;
     }
     step_prove(lock);
@@ -213,7 +218,7 @@ void count_squared_above(struct lock *lock)
 
     if (rc == ZOK)
         lock->version++;
-    else if (rc == ZNOAUTH)
+    else if (rc == ZNOAUTH && lock->failed_op != OP_OWN)
         log_warning("not permitted to write to %s, so a departure there cannot be counted, and "
                     "every permit waits %" PRId64 " s for it",
                     lock->above_path, LEASE_DEFAULT / CLOCK_S);

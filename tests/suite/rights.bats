@@ -151,6 +151,20 @@ lost_without_read() {
   assert contains log "not permitted to write to $node: its ACL does not give this client WRITE"
 }
 
+@test "WRITE on the own znode, to write a record or correct the count: the message names that znode" {
+  own_refused() { # own_refused LOCK
+    # Only bob has all rights, and zkflock is nobody.
+    run -77 timeout 20 zkflock --acl digest:bob:hash:cdrw,world:anyone:cdr "$1" touch ran
+    assert_output --regexp "^zkflock: not permitted to write to $1/_c_[^ ]*: its ACL does not give this client WRITE\$"
+    assert_not_exist ran
+  }
+  zk "$ONE" create "$LOCK/without"
+  own_refused "$LOCK/without"
+  zkflock --lease 4 "$LOCK/vanished" true
+  stood_in "$LOCK/vanished" 1
+  own_refused "$LOCK/vanished"
+}
+
 @test "WRITE on a lock without a record, for a longer lease than the default" {
   make_without_record "$LOCK"
   without w "$LOCK"
