@@ -1,5 +1,6 @@
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -111,6 +112,19 @@ static void draw(struct watch *watch)
 
 /* ---- following ---- */
 
+/* Returns the exit status, after a message, if the one LOCK may not be read; else 0. */
+static int check_one(struct watch *watch)
+{
+    const char *one = watch->list->one;
+
+    for (size_t i = 0; one && i < watch->count; i++)
+        if (watch->views[i].unread_rc == ZNOAUTH && strcmp(watch->views[i].path, one) == 0) {
+            screen_leave(&watch->screen);
+            return survey_unread(&watch->views[i]);
+        }
+    return 0;
+}
+
 static int tell(struct watch *watch)
 {
     size_t count;
@@ -129,7 +143,7 @@ static int tell(struct watch *watch)
     watch->stale_since = CLOCK_NEVER;
     if (watch->live)
         draw(watch);
-    return status;
+    return status ? status : check_one(watch);
 }
 
 /* Returns when to tell the changes. */
