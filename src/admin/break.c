@@ -48,6 +48,8 @@ static bool look(struct visit *visit)
 
         holder->shown = &view->contenders[i];
         holder->parent = znode_above(holder->shown->path);
+        if (holder->shown->rc == ZNOAUTH)
+            return stop(visit, admin_failed(ZNOAUTH, "read", holder->shown->path));
         describe_contender(holder->shown, holder->who);
         if (!describe_is_ours(holder->shown))
             log_warning(
