@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -186,7 +187,8 @@ void leave_answered(struct lock *lock)
         char *sentence = fault_sentence(rc, to_count ? "write to" : "delete",
                                         to_count ? lock->path : lock->node);
 
-        log_warning("%s; the ensemble deletes it when the session ends", sentence);
+        if (!lock->failure_text || strcmp(lock->failure_text, sentence) != 0)
+            log_warning("%s; the ensemble deletes it when the session ends", sentence);
         free(sentence);
         lock->sweeping = false; /* it would be found and refused for ever */
         leave_done(lock);
