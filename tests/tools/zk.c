@@ -12,10 +12,11 @@
  *                                 stdin ends; prints "made"
  *   zk SERVERS set PATH DATA
  *   zk SERVERS delete PATH
- *   zk SERVERS deny PATH PERMS    leaves PERMS (letters of rwcda) to everybody; with $ZK_DIGEST, all
- * rights to that user
+ *   zk SERVERS deny PATH PERMS [PATH PERMS]...  leaves PERMS (letters of rwcda) to everybody; with
+ * $ZK_DIGEST, all rights to that user
  *   zk SERVERS acl PATH           the ACL, as zkCli.sh writes it
  *   zk SERVERS setacl PATH ENTRY... gives it this ACL; entries are SCHEME:ID:PERMS
+ *   zk SERVERS tree PATH          PATH and all znodes below it, a line each, with their ACLs
  *   zk SERVERS await-count PATH N [SECONDS]  polls until PATH has N children
  *   zk SERVERS last-seen PATH SINCE  waits until PATH is gone; prints when it was last there, or
  * SINCE if it is gone at the first look; in ms of CLOCK_BOOTTIME, in steps of 10 as in /proc/uptime
@@ -220,6 +221,24 @@ static void set_acl(const char *path, char **entries)
         all[i].id.id = entries[i];
     }
     must(zoo_set_acl(zk, path, -1, &acl), "set the ACL of", path);
+}
+
+static void print_tree(const char *path)
+{
+    struct String_vector children = {0};
+
+    printf("%s ", path);
+    print_acl(path);
+    must(zoo_get_children(zk, path, 0, &children), "list", path);
+    for (int i = 0; i < children.count; i++) {
+        char *child;
+
+        if (asprintf(&child, "%s/%s", path, children.data[i]) < 0)
+            err(1, NULL);
+        print_tree(child);
+        free(child);
+    }
+    deallocate_String_vector(&children);
 }
 
 static void take_over(const char *path)
@@ -431,7 +450,10 @@ static int act(const char *verb, char **words)
     else if (strcmp(verb, "setacl") == 0)
         set_acl(path, words + 1);
     else if (strcmp(verb, "deny") == 0)
-        deny(path, second);
+        for (; words[0] && words[1]; words += 2)
+            deny(words[0], words[1]);
+    else if (strcmp(verb, "tree") == 0)
+        print_tree(path);
     else if (strcmp(verb, "await-count") == 0)
         await_count(path, (int)number(second), third ? number(words[2]) : 20);
     else if (strcmp(verb, "last-seen") == 0)
