@@ -3,14 +3,17 @@
 #include <zookeeper/proto.h>
 #include <zookeeper/zookeeper.h>
 
+#include "base/xalloc.h"
+
 /* Numbers of replies that nobody asked for; zk_adaptor.h, which is not installed, has names. */
-enum { XID_EVENT = -1, XID_PING = -2, XID_AUTH = -4, XID_SET_WATCHES = -8 };
+enum { XID_EVENT = -1, XID_PING = -2, XID_AUTH = REPLY_XID_AUTH, XID_SET_WATCHES = -8 };
 
 enum {
     HEADER_LEN = 16, /* xid, zxid, error */
     STAT_LEN = 68,
     CONNECT_LEN = 36, /* version, timeout, session, password; read-only from 3.4 on */
     PASSWORD_LEN = 16,
+    PART_LEN = 9, /* of a multi: type, whether it is the end, error */
 };
 
 /* What is left of a frame.  Once it was too short it stays so. */
@@ -39,14 +42,25 @@ static int32_t take_int(struct rest *rest)
     return (int32_t)((uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3]);
 }
 
-/* A string, or bytes: a length and as many of them; -1 is none at all. */
-static void skip_string(struct rest *rest)
+static void skip_bytes(struct rest *rest, int32_t least)
 {
     int32_t len = take_int(rest);
 
-    rest->sound = rest->sound && len >= -1;
+    rest->sound = rest->sound && len >= least;
     if (len > 0)
         skip(rest, (size_t)len);
+}
+
+/* A length and as many bytes.  Of a string that is none, the library uses what is no pointer. */
+static void skip_string(struct rest *rest)
+{
+    skip_bytes(rest, 0);
+}
+
+/* The same; -1 is none at all. */
+static void skip_data(struct rest *rest)
+{
+    skip_bytes(rest, -1);
 }
 
 static void skip_strings(struct rest *rest)
@@ -54,7 +68,7 @@ static void skip_strings(struct rest *rest)
     int32_t count = take_int(rest);
 
     /* Each takes at least its length: so the count cannot be just any. */
-    rest->sound = rest->sound && count >= -1 && (count < 0 || (size_t)count <= rest->len / 4);
+    rest->sound = rest->sound && count >= 0 && (size_t)count <= rest->len / 4;
     for (int32_t i = 0; i < count && rest->sound; i++)
         skip_string(rest);
 }
@@ -89,7 +103,7 @@ static void skip_result(struct rest *rest, int32_t type)
         skip(rest, STAT_LEN);
         break;
     case ZOO_GETDATA_OP:
-        skip_string(rest);
+        skip_data(rest);
         skip(rest, STAT_LEN);
         break;
     case ZOO_GETCHILDREN_OP:
@@ -108,22 +122,55 @@ static void skip_result(struct rest *rest, int32_t type)
     }
 }
 
-/* The results of a multi: each a header that tells what follows, and one that ends them. */
-static void skip_results(struct rest *rest)
+/* Takes what stands before each part of a multi; *done: before its end. */
+static int32_t take_part(struct rest *rest, bool *done)
 {
-    while (rest->sound) {
-        int32_t type = take_int(rest);
-        bool done = rest->sound && rest->bytes[0] != 0;
+    int32_t type = take_int(rest);
 
-        skip(rest, 1);
-        take_int(rest); /* the error, for once more */
-        if (done || !rest->sound)
+    *done = rest->sound && rest->len > 0 && rest->bytes[0] != 0;
+    skip(rest, 1);
+    take_int(rest); /* of a result, the error, for once more */
+    return type;
+}
+
+void reply_note_parts(struct reply_due *due, const unsigned char *request, size_t len)
+{
+    struct rest rest = {.bytes = request, .len = len, .sound = true};
+
+    due->parts = xcalloc(len / PART_LEN + 1, 1);
+    due->parts_len = 0;
+    for (size_t count = 0; rest.sound; count++) {
+        bool done;
+        int32_t type = take_part(&rest, &done);
+
+        if (done && rest.sound)
+            due->parts_len = count;
+        if (done || (type != ZOO_CHECK_OP && type != ZOO_DELETE_OP && type != ZOO_SETDATA_OP))
             return;
+        due->parts[count] = (unsigned char)type;
+        skip_string(&rest);
+        if (type == ZOO_SETDATA_OP)
+            skip_data(&rest);
+        skip(&rest, 4); /* the version */
+    }
+}
+
+/* The results of a multi: each of the part in its place, or an error. */
+static void skip_results(struct rest *rest, const struct reply_due *due)
+{
+    bool done;
+
+    for (size_t i = 0; i < due->parts_len; i++) {
+        int32_t type = take_part(rest, &done);
+
+        rest->sound = rest->sound && !done && (type == -1 || type == due->parts[i]);
         if (type == -1)
             skip(rest, 4);
         else
             skip_result(rest, type);
     }
+    take_part(rest, &done);
+    rest->sound = rest->sound && done && due->parts_len > 0;
 }
 
 bool reply_is_connect(const unsigned char *frame, size_t len)
@@ -136,7 +183,7 @@ bool reply_is_connect(const unsigned char *frame, size_t len)
 }
 
 bool reply_is_sound(const unsigned char *frame, size_t len, const struct reply_due *oldest,
-                    bool *taken)
+                    bool authenticated, bool *taken)
 {
     struct rest rest = {.bytes = frame, .len = len, .sound = true};
     int32_t xid = take_int(&rest);
@@ -147,12 +194,16 @@ bool reply_is_sound(const unsigned char *frame, size_t len, const struct reply_d
     *taken = false;
     if (!rest.sound)
         return false;
-    if (xid == XID_PING || xid == XID_AUTH || xid == XID_SET_WATCHES)
+    if (xid == XID_AUTH)
+        return authenticated;
+    if (xid == XID_PING || xid == XID_SET_WATCHES)
         return true;
     if (xid == XID_EVENT) {
-        skip(&rest, 4 + 4);
+        bool of_session = take_int(&rest) == ZOO_SESSION_EVENT; /* only the library makes these */
+
+        skip(&rest, 4);
         skip_string(&rest);
-        return rest.sound;
+        return rest.sound && !of_session;
     }
     *taken = oldest && oldest->xid == xid;
     if (!*taken)
@@ -160,7 +211,7 @@ bool reply_is_sound(const unsigned char *frame, size_t len, const struct reply_d
     if (error != 0 && rest.len == 0)
         return true;
     if (oldest->type == ZOO_MULTI_OP)
-        skip_results(&rest);
+        skip_results(&rest, oldest);
     else if (error == 0)
         skip_result(&rest, oldest->type);
     return rest.sound;

@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <zookeeper/proto.h>
+
 #include "base/xalloc.h"
 #include "ensemble/reply.h"
 
@@ -31,8 +33,9 @@ struct line {
     /* What it sends. */
     unsigned char beginning[BEGINNING_LEN]; /* of the frame under way: length, xid, type */
     size_t beginning_len;
-    size_t left;  /* bytes of that frame that are to follow */
-    bool greeted; /* the first request has been sent, which has neither xid nor type */
+    size_t left;        /* bytes of that frame that are to follow */
+    bool greeted;       /* the first request has been sent, which has neither xid nor type */
+    bool authenticated; /* credentials have been sent */
     struct reply_due *due;
     size_t due_begin;
     size_t due_end;
@@ -78,6 +81,8 @@ static void forget(int fd)
     if (!line)
         return;
     lines[fd] = NULL;
+    for (size_t i = line->due_begin; i < line->due_end; i++)
+        free(line->due[i].parts);
     free(line->due);
     free(line->frame);
     free(line);
@@ -85,13 +90,17 @@ static void forget(int fd)
 
 /* ---- what the library sends ---- */
 
-static void note_request(struct line *line)
+/* rest: what is behind the type, of which the library has len bytes to send at once: all. */
+static void note_request(struct line *line, const unsigned char *rest, size_t len)
 {
     struct reply_due due = {.xid = (int32_t)number_at(line->beginning + LENGTH_LEN),
                             .type = (int32_t)number_at(line->beginning + LENGTH_LEN + 4)};
 
+    line->authenticated |= due.xid == REPLY_XID_AUTH;
     if (due.xid < 0)
         return; /* its answer comes out of order */
+    if (due.type == ZOO_MULTI_OP)
+        reply_note_parts(&due, rest, len);
     if (line->due_end == line->due_room) {
         memmove(line->due, line->due + line->due_begin,
                 (line->due_end - line->due_begin) * sizeof(line->due[0]));
@@ -105,9 +114,11 @@ static void note_request(struct line *line)
     line->due[line->due_end++] = due;
 }
 
-/* Takes in bytes that were sent. */
-static void note_sent(struct line *line, const unsigned char *bytes, size_t len)
+/* Takes in bytes that were sent, len of those that were to be. */
+static void note_sent(struct line *line, const unsigned char *bytes, size_t len, size_t whole)
 {
+    const unsigned char *end = bytes + whole;
+
     while (len > 0) {
         size_t wanted = line->greeted ? BEGINNING_LEN : LENGTH_LEN;
         size_t part;
@@ -122,7 +133,7 @@ static void note_sent(struct line *line, const unsigned char *bytes, size_t len)
             line->beginning_len += part;
             if (line->beginning_len == wanted) {
                 if (line->greeted)
-                    note_request(line);
+                    note_request(line, bytes + part, (size_t)(end - bytes) - part);
                 line->left = number_at(line->beginning) + LENGTH_LEN - wanted;
                 line->beginning_len = 0;
                 line->greeted = true;
@@ -137,16 +148,18 @@ static void note_sent(struct line *line, const unsigned char *bytes, size_t len)
 
 static bool check(struct line *line)
 {
-    const struct reply_due *oldest =
-        line->due_begin < line->due_end ? &line->due[line->due_begin] : NULL;
+    struct reply_due *oldest = line->due_begin < line->due_end ? &line->due[line->due_begin] : NULL;
     bool taken = false;
 
-    line->sound =
-        line->answered
-            ? reply_is_sound(line->frame + LENGTH_LEN, line->have - LENGTH_LEN, oldest, &taken)
-            : reply_is_connect(line->frame + LENGTH_LEN, line->have - LENGTH_LEN);
+    line->sound = line->answered
+                      ? reply_is_sound(line->frame + LENGTH_LEN, line->have - LENGTH_LEN, oldest,
+                                       line->authenticated, &taken)
+                      : reply_is_connect(line->frame + LENGTH_LEN, line->have - LENGTH_LEN);
     line->answered = true;
-    line->due_begin += taken;
+    if (taken) {
+        free(oldest->parts);
+        line->due_begin++;
+    }
     return line->sound;
 }
 
@@ -228,7 +241,7 @@ ssize_t __wrap_send(int fd, const void *bytes, size_t len, int flags)
     if (!line)
         return sent;
     if (sent > 0)
-        note_sent(line, bytes, (size_t)sent);
+        note_sent(line, bytes, (size_t)sent, len);
     pthread_mutex_unlock(&mutex);
     return sent;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <zookeeper/proto.h>
+#include <zookeeper/zookeeper.h>
 
 #include "ensemble/acl.h"
 #include "ensemble/reply.h"
@@ -46,7 +47,8 @@ static struct frame header(int32_t xid, int32_t error)
 
 static bool sound(const struct frame *frame, size_t len, int32_t type)
 {
-    struct reply_due due = {.xid = 7, .type = type};
+    unsigned char parts[] = {ZOO_CHECK_OP, ZOO_SETDATA_OP, ZOO_DELETE_OP, ZOO_DELETE_OP};
+    struct reply_due due = {.xid = 7, .type = type, .parts = parts, .parts_len = sizeof(parts)};
     unsigned char *exact = malloc(len + 1); /* so that a sanitizer sees what is read behind it */
     bool taken;
     bool is_sound;
@@ -54,7 +56,7 @@ static bool sound(const struct frame *frame, size_t len, int32_t type)
     if (!exact)
         abort();
     memcpy(exact, frame->bytes, len);
-    is_sound = reply_is_sound(exact, len, &due, &taken);
+    is_sound = reply_is_sound(exact, len, &due, false, &taken);
     free(exact);
     return is_sound && taken;
 }
@@ -119,21 +121,68 @@ static void test_multi(void)
     put_result(&frame, ZOO_CHECK_OP, false);
     put_result(&frame, ZOO_SETDATA_OP, false);
     put_zeros(&frame, STAT);
-    put_result(&frame, ZOO_CREATE_OP, false);
-    put_string(&frame, "/x");
+    put_result(&frame, ZOO_DELETE_OP, false);
     put_result(&frame, -1, false);
     put_int(&frame, -101);
     put_result(&frame, -1, true);
     CHECK("multi", sound(&frame, frame.len, ZOO_MULTI_OP));
     for (size_t len = 0; len < frame.len; len++)
         CHECK("multi", !sound(&frame, len, ZOO_MULTI_OP));
+    frame.bytes[16 + 3] = ZOO_DELETE_OP;
+    CHECK("another part", !sound(&frame, frame.len, ZOO_MULTI_OP));
+    for (int count = 0; count < 7; count++) {
+        frame = header(7, 0);
+        for (int i = 0; i < count; i++) {
+            put_result(&frame, -1, false);
+            put_int(&frame, -101);
+        }
+        put_result(&frame, -1, true);
+        CHECK("as many parts", sound(&frame, frame.len, ZOO_MULTI_OP) == (count == 4));
+    }
     frame = header(7, -4);
     CHECK("multi that failed", sound(&frame, frame.len, ZOO_MULTI_OP));
 }
 
+static void put_part(struct frame *frame, int32_t type)
+{
+    put_result(frame, type, false);
+    put_string(frame, "/x");
+    if (type == ZOO_SETDATA_OP)
+        put_string(frame, "data");
+    put_int(frame, -1);
+}
+
+static void test_parts(void)
+{
+    struct reply_due due = {.xid = 7};
+    struct frame frame = {.len = 0};
+    size_t len;
+
+    put_part(&frame, ZOO_SETDATA_OP);
+    put_part(&frame, ZOO_CHECK_OP);
+    put_part(&frame, ZOO_DELETE_OP);
+    len = frame.len;
+    put_result(&frame, -1, true);
+    reply_note_parts(&due, frame.bytes, frame.len);
+    CHECK("parts", due.parts_len == 3 && due.parts[0] == ZOO_SETDATA_OP);
+    CHECK("parts", due.parts[1] == ZOO_CHECK_OP && due.parts[2] == ZOO_DELETE_OP);
+    free(due.parts);
+    for (size_t i = 0; i < frame.len; i++) {
+        reply_note_parts(&due, frame.bytes, i);
+        CHECK("a part of the parts", due.parts_len == 0);
+        free(due.parts);
+    }
+    frame.len = len;
+    put_result(&frame, ZOO_CREATE_OP, false);
+    put_zeros(&frame, 40);
+    reply_note_parts(&due, frame.bytes, frame.len);
+    CHECK("a part that is not known", due.parts_len == 0);
+    free(due.parts);
+}
+
 static void test_lengths(void)
 {
-    static const int32_t counts[] = {-2, -5, 1, 10000000, INT32_MAX, INT32_MIN};
+    static const int32_t counts[] = {-1, -2, -5, 1, 10000000, INT32_MAX, INT32_MIN};
 
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         struct frame frame = header(7, 0);
@@ -150,20 +199,31 @@ static void test_order(void)
     struct frame frame = header(8, 0);
     bool taken;
 
-    CHECK("another's", !reply_is_sound(frame.bytes, frame.len, &due, &taken));
-    CHECK("nobody's", !reply_is_sound(frame.bytes, frame.len, NULL, &taken));
+    CHECK("another's", !reply_is_sound(frame.bytes, frame.len, &due, false, &taken));
+    CHECK("nobody's", !reply_is_sound(frame.bytes, frame.len, NULL, false, &taken));
     for (int32_t xid = -8; xid < 0; xid++) {
-        bool known = xid == -2 || xid == -4 || xid == -8;
+        bool known = xid == -2 || xid == -8;
 
         frame = header(xid, 0);
-        CHECK("unasked", reply_is_sound(frame.bytes, frame.len, &due, &taken) == known);
+        CHECK("unasked", reply_is_sound(frame.bytes, frame.len, &due, false, &taken) == known);
         CHECK("unasked", !taken);
     }
+    frame = header(-4, 0);
+    CHECK("credentials", reply_is_sound(frame.bytes, frame.len, &due, true, &taken) && !taken);
+    frame = header(-1, 0);
+    put_int(&frame, ZOO_SESSION_EVENT);
+    put_int(&frame, ZOO_EXPIRED_SESSION_STATE);
+    put_string(&frame, "");
+    CHECK("event of the session", !reply_is_sound(frame.bytes, frame.len, &due, false, &taken));
+    frame = header(-1, 0);
+    put_zeros(&frame, 8);
+    put_int(&frame, -1);
+    CHECK("event without a path", !reply_is_sound(frame.bytes, frame.len, &due, false, &taken));
     frame = header(-1, 0);
     put_zeros(&frame, 8);
     put_string(&frame, "/x");
-    CHECK("event", reply_is_sound(frame.bytes, frame.len, NULL, &taken) && !taken);
-    CHECK("event", !reply_is_sound(frame.bytes, frame.len - 1, NULL, &taken));
+    CHECK("event", reply_is_sound(frame.bytes, frame.len, NULL, false, &taken) && !taken);
+    CHECK("event", !reply_is_sound(frame.bytes, frame.len - 1, NULL, false, &taken));
 }
 
 static void test_connect(void)
@@ -275,6 +335,7 @@ void unit_reply(void)
 {
     test_replies();
     test_multi();
+    test_parts();
     test_lengths();
     test_order();
     test_connect();
