@@ -51,15 +51,35 @@ struct relay {
 
 /* ---- taking the library's connections ---- */
 
-/* Returns whether another socket of this process has this address. */
-static bool is_own(const struct sockaddr_in *address)
+static bool is_same(const struct sockaddr_in *a, const struct sockaddr_in *b)
 {
+    return a->sin_family == AF_INET && b->sin_family == AF_INET && a->sin_port == b->sin_port &&
+           a->sin_addr.s_addr == b->sin_addr.s_addr;
+}
+
+/*
+ * Returns whether the other end of a connection is a socket of this process.  That is told by both
+ * addresses: another process may connect from the library's port to another gate.
+ */
+static bool is_own(int connection)
+{
+    struct sockaddr_in here = {0};
+    struct sockaddr_in there = {0};
+    socklen_t len = sizeof(here);
+    socklen_t there_len = sizeof(there);
+
+    if (getsockname(connection, (struct sockaddr *)&here, &len) < 0 ||
+        getpeername(connection, (struct sockaddr *)&there, &there_len) < 0)
+        return false;
     for (int fd = 0; fd < FDS_SEARCHED; fd++) {
         struct sockaddr_in own = {0};
-        socklen_t len = sizeof(own);
+        struct sockaddr_in peer = {0};
 
-        if (getsockname(fd, (struct sockaddr *)&own, &len) == 0 && own.sin_family == AF_INET &&
-            own.sin_port == address->sin_port && own.sin_addr.s_addr == address->sin_addr.s_addr)
+        len = sizeof(own);
+        if (getsockname(fd, (struct sockaddr *)&own, &len) < 0 || !is_same(&own, &there))
+            continue;
+        len = sizeof(peer);
+        if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 && is_same(&peer, &here))
             return true;
     }
     return false;
@@ -67,15 +87,12 @@ static bool is_own(const struct sockaddr_in *address)
 
 static void take_connection(struct relay *relay, const struct gate *gate)
 {
-    struct sockaddr_in peer = {0};
-    socklen_t len = sizeof(peer);
-    int local =
-        accept4(gate->listener, (struct sockaddr *)&peer, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int local = accept4(gate->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct passage *passage;
 
     if (local < 0)
         return;
-    if (!is_own(&peer) || relay->under_way_len == PASSAGES_MAX) {
+    if (!is_own(local) || relay->under_way_len == PASSAGES_MAX) {
         close(local);
         return;
     }
