@@ -178,6 +178,7 @@ static ssize_t fill(struct line *line, int fd)
 {
     while (!line->sound) {
         size_t whole = LENGTH_LEN;
+        size_t room;
         ssize_t len;
 
         if (line->have >= LENGTH_LEN)
@@ -189,7 +190,8 @@ static ssize_t fill(struct line *line, int fd)
         }
         if (line->sound)
             break;
-        len = __real_recv(fd, line->frame + line->have, make_room(line, whole), 0);
+        room = make_room(line, whole); /* first: it may move the frame */
+        len = __real_recv(fd, line->frame + line->have, room, 0);
         if (len <= 0)
             return len;
         line->have += (size_t)len;
