@@ -145,13 +145,16 @@ void reply_note_parts(struct reply_due *due, const unsigned char *request, size_
 
         if (done && rest.sound)
             due->parts_len = count;
-        if (done || (type != ZOO_CHECK_OP && type != ZOO_DELETE_OP && type != ZOO_SETDATA_OP))
+        if (done || (type != ZOO_CHECK_OP && type != ZOO_CREATE_OP && type != ZOO_DELETE_OP &&
+                     type != ZOO_SETDATA_OP))
             return;
         due->parts[count] = (unsigned char)type;
         skip_string(&rest);
-        if (type == ZOO_SETDATA_OP)
+        if (type == ZOO_CREATE_OP || type == ZOO_SETDATA_OP)
             skip_data(&rest);
-        skip(&rest, 4); /* the version */
+        if (type == ZOO_CREATE_OP)
+            skip_acl(&rest);
+        skip(&rest, 4); /* the version, or the flags */
     }
 }
 

@@ -26,8 +26,8 @@ struct reply_due {
 };
 
 /*
- * Notes the operations of a multi, which are check, delete or set: len bytes behind the request's
- * type.  Of others none is noted, and no reply to the multi is sound.
+ * Notes the operations of a multi, which are check, create, delete or set: len bytes behind the
+ * request's type.  Of others none is noted, and no reply to the multi is sound.
  */
 void reply_note_parts(struct reply_due *due, const unsigned char *request, size_t len);
 

@@ -47,6 +47,7 @@ struct line {
     size_t have;
     size_t given; /* to the library, of a frame that is sound */
     bool sound;
+    bool failed;   /* a frame was not sound: no more is taken */
     bool answered; /* the first reply has come */
 };
 
@@ -101,7 +102,7 @@ static void note_request(struct line *line, const unsigned char *rest, size_t le
         return; /* its answer comes out of order */
     if (due.type == ZOO_MULTI_OP)
         reply_note_parts(&due, rest, len);
-    if (line->due_end == line->due_room) {
+    if (line->due_begin > 0 && line->due_end == line->due_room) {
         memmove(line->due, line->due + line->due_begin,
                 (line->due_end - line->due_begin) * sizeof(line->due[0]));
         line->due_end -= line->due_begin;
@@ -183,8 +184,9 @@ static ssize_t fill(struct line *line, int fd)
 
         if (line->have >= LENGTH_LEN)
             whole += number_at(line->frame);
-        if (whole > LENGTH_LEN + REPLY_MAX ||
+        if (line->failed || whole > LENGTH_LEN + REPLY_MAX ||
             (line->have >= LENGTH_LEN && line->have == whole && !check(line))) {
+            line->failed = true;
             errno = EBADMSG;
             return -1;
         }

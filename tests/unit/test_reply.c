@@ -49,7 +49,7 @@ static bool sound(const struct frame *frame, size_t len, int32_t type)
 {
     unsigned char parts[] = {ZOO_CHECK_OP, ZOO_SETDATA_OP, ZOO_DELETE_OP, ZOO_DELETE_OP};
     struct reply_due due = {.xid = 7, .type = type, .parts = parts, .parts_len = sizeof(parts)};
-    unsigned char *exact = malloc(len + 1); /* so that a sanitizer sees what is read behind it */
+    unsigned char *exact = malloc(len ? len : 1); /* a sanitizer sees what is read behind it */
     bool taken;
     bool is_sound;
 
@@ -174,6 +174,19 @@ static void test_parts(void)
     }
     frame.len = len;
     put_result(&frame, ZOO_CREATE_OP, false);
+    put_string(&frame, "/x");
+    put_int(&frame, -1);
+    put_int(&frame, 1);
+    put_int(&frame, 31);
+    put_string(&frame, "world");
+    put_string(&frame, "anyone");
+    put_int(&frame, 0);
+    put_result(&frame, -1, true);
+    reply_note_parts(&due, frame.bytes, frame.len);
+    CHECK("parts", due.parts_len == 4 && due.parts[3] == ZOO_CREATE_OP);
+    free(due.parts);
+    frame.len = len;
+    put_result(&frame, ZOO_EXISTS_OP, false);
     put_zeros(&frame, 40);
     reply_note_parts(&due, frame.bytes, frame.len);
     CHECK("a part that is not known", due.parts_len == 0);
@@ -191,6 +204,23 @@ static void test_lengths(void)
         CHECK("a length", !sound(&frame, frame.len, ZOO_CREATE_OP));
         CHECK("a count", !sound(&frame, frame.len, ZOO_GETCHILDREN_OP));
     }
+}
+
+/* The library frees a string of the length -1 that it has not read.  Data may be none at all. */
+static void test_no_string(void)
+{
+    struct frame frame = header(7, 0);
+
+    put_int(&frame, -1);
+    put_zeros(&frame, STAT);
+    CHECK("no path", !sound(&frame, frame.len, ZOO_CREATE_OP));
+    CHECK("no path", !sound(&frame, frame.len, ZOO_CREATE2_OP));
+    CHECK("no path", !sound(&frame, frame.len, ZOO_SYNC_OP));
+    CHECK("no data", sound(&frame, frame.len, ZOO_GETDATA_OP));
+    frame = header(7, 0);
+    put_int(&frame, 1);
+    put_int(&frame, -1);
+    CHECK("no name", !sound(&frame, frame.len, ZOO_GETCHILDREN_OP));
 }
 
 static void test_order(void)
@@ -337,6 +367,7 @@ void unit_reply(void)
     test_multi();
     test_parts();
     test_lengths();
+    test_no_string();
     test_order();
     test_connect();
     fuzz_replies();
