@@ -16,6 +16,8 @@
 #                   (WAITERS=1000)
 #   make chaos      faults drawn at random against a crowd of contenders; as root
 #                   (SEED=1 MINUTES=3; one by one: tests/chaos/run fault 4)
+#   make fuzz       bytes that nobody expects, for all that reads bytes; for 20 minutes
+#                   (MINUTES=1 for each target, two at a time; TARGETS="lock reply": only these)
 #   make combine    options and keys in triples drawn by lot (SEED=1 TRIPLES=3000)
 #   make interop    tables: increments beside other clients, watch events
 #   make mutants    small mistakes in the code that decides, and what notices them
@@ -90,7 +92,7 @@ need = ./tests/need
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = $(if $(filter-out 0,$(V))$(silent),,@printf '%-5s %s\n' $(1) $(2) && )
 
-.PHONY: all help demo check checked benched unit model bench bench-plot bench-scale interop chaos combine mutants lint format install uninstall clean
+.PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop chaos fuzz combine mutants lint format install uninstall clean
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
@@ -140,6 +142,23 @@ $(BUILD)/%.class: tests/%.java tests/interop/classpath
 	$(call say,JAVAC,$<)java -m jdk.compiler/com.sun.tools.javac.Main -Xlint:all,-path -Werror \
 		-cp $$(cat tests/interop/classpath) -d $(@D) $<
 
+# What libFuzzer runs, see fuzz below.  Each target takes of the program what it calls, so that it can
+# have functions of its own in the place of others.
+fuzzers := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz-%,$(wildcard tests/fuzz/*.c))
+
+$(BUILD)/zkflock.a: $(filter-out %/main.o,$(objects))
+	$(call say,AR,$@)rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/fuzz-%.o: tests/fuzz/%.c $(BUILD)/flags
+	$(call say,CC,$<)$(CC) $(all_cppflags) $(all_cflags) -MMD -MP -c -o $@ $<
+
+$(BUILD)/fuzz-%: $(BUILD)/fuzz-%.o $(BUILD)/zkflock.a
+	$(call say,LD,$@)$(CC) $(all_cflags) $(all_ldflags) -fsanitize=fuzzer $(fuzz_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
+
+.SECONDARY: $(fuzzers:=.o)
+
+fuzzed: $(fuzzers)
+
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d)
 
 checked: all $(BUILD)/unit $(BUILD)/zk $(BUILD)/table $(BUILD)/interop/Contend.class \
@@ -188,6 +207,11 @@ chaos:
 	@$(need) build zookeeper chaos
 	@$(MAKE) --no-print-directory all $(BUILD)/chaos/payload $(BUILD)/chaos/clockshift.so
 	@./tests/chaos/run --build $(BUILD) all --seed $(SEED) --minutes $(MINUTES)
+
+fuzz:
+	@$(need) build fuzz
+	@$(MAKE) --no-print-directory CC=clang BUILD=build/fuzz SANITIZE=fuzzer-no-link,address,undefined fuzzed
+	@./tests/fuzz/run build/fuzz $(if $(filter file,$(origin MINUTES)),1,$(MINUTES)) $(TARGETS)
 
 combine:
 	@$(need) build zookeeper tests
