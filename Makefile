@@ -157,6 +157,9 @@ $(BUILD)/fuzz-%: $(BUILD)/fuzz-%.o $(BUILD)/zkflock.a
 
 .SECONDARY: $(fuzzers:=.o)
 
+# It says what time it is.
+$(BUILD)/fuzz-lock: fuzz_ldflags = -Wl,--wrap=clock_now,--wrap=getrandom
+
 fuzzed: $(fuzzers)
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d)

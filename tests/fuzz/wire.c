@@ -185,8 +185,8 @@ static void check_broken(void)
     MUST(read_len == frame_end && given_len - read_len >= 4);
     len = number_at(stream + read_len);
     MUST(len > REPLY_MAX || given_len - read_len == 4 + len);
-    MUST(len > REPLY_MAX || !(answered ? reply_is_sound(frame, len, oldest, &taken)
-                                       : reply_is_connect(frame, len)));
+    MUST(len > REPLY_MAX ||
+         !(answered ? reply_is_sound(frame, len, oldest, &taken) : reply_is_connect(frame, len)));
 }
 
 static void receive(size_t most)
