@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "config/config.h"
+#include "config/values.h"
 
 enum { MAX_LINES = 64 };
 
@@ -35,12 +36,20 @@ static char *join_with(const struct options *options, enum settings_level level)
     return joined;
 }
 
+/* Returns the path in effect of an option of values_file(); NULL: none is. */
+static const char *file_of(const struct options *options, const struct option_row *row)
+{
+    return *(char *const *)((const char *)options + row->member);
+}
+
 /* Returns the value as a file takes it, to be freed. */
 static char *value_text(const struct options *options, const struct option_row *row,
                         const struct setting *setting)
 {
     if (row->choice == CHOICE_WITH)
         return join_with(options, setting->level);
+    if (row->take == values_file)
+        return xstrdup(file_of(options, row));
     /* A second -v comes to more than the first. */
     return xstrdup(row->choice == CHOICE_LOG_LEVEL ? row->words[options->log_level]
                                                    : setting->text);
@@ -64,10 +73,18 @@ static bool is_shown(const struct options *options, const struct option_row *row
            strcmp(row->key, options->permits ? "permits" : "kind") == 0;
 }
 
+/* Returns NULL for a file, too, that another setting has made needless. */
+static const struct setting *find_in_effect(const struct options *options,
+                                            const struct option_row *row)
+{
+    if (row->take == values_file && !file_of(options, row))
+        return NULL;
+    return settings_find(&options->settings, option_table_choice(row), options->name);
+}
+
 static struct line make_line(const struct options *options, const struct option_row *row)
 {
-    const struct setting *setting =
-        settings_find(&options->settings, option_table_choice(row), options->name);
+    const struct setting *setting = find_in_effect(options, row);
     struct line line = {.key = row->key, .origin = origin_text(setting)};
 
     if (setting) {

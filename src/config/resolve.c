@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/xalloc.h"
 #include "config/option_table.h"
 #include "config/together.h"
 
@@ -47,6 +48,14 @@ static void forget_choice(struct options *options, enum choice choice)
     } else if (choice == CHOICE_WITH) {
         while (options->with_len)
             free(options->with[--options->with_len].path);
+    } else if (choice == CHOICE_AUTH_FILE) {
+        xreplace(&options->access.auth_file, NULL);
+    } else if (choice == CHOICE_TLS_CACERT) {
+        xreplace(&options->access.tls.cacert, NULL);
+    } else if (choice == CHOICE_TLS_CERT) {
+        xreplace(&options->access.tls.cert, NULL);
+    } else if (choice == CHOICE_TLS_KEY) {
+        xreplace(&options->access.tls.key, NULL);
     }
 }
 
@@ -74,6 +83,52 @@ static int take_level(struct options *options, enum settings_level level)
     return 0;
 }
 
+static const struct setting *find(const struct options *options, enum choice choice)
+{
+    return settings_find(&options->settings, choice, options->name);
+}
+
+/* Forgets the choice if it was made at an earlier level than the other one. */
+static void forget_earlier(struct options *options, enum choice choice, enum choice than)
+{
+    const struct setting *one = find(options, choice);
+    const struct setting *other = find(options, than);
+
+    if (one && other && one->level < other->level)
+        forget_choice(options, choice);
+}
+
+static bool is_of_environment(const struct setting *setting)
+{
+    return setting && setting->level == SETTINGS_ENVIRONMENT;
+}
+
+/*
+ * Forgets the key of another certificate.  Without TLS, forgets its files if TLS was switched off
+ * later, or if they stand in the environment, where they may be meant for other servers.
+ */
+static void forget_files_of_tls(struct options *options)
+{
+    const enum choice files[] = {CHOICE_TLS_CACERT, CHOICE_TLS_CERT, CHOICE_TLS_KEY};
+
+    forget_earlier(options, CHOICE_TLS_KEY, CHOICE_TLS_CERT);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !options->access.use_tls; i++) {
+        forget_earlier(options, files[i], CHOICE_TLS);
+        if (is_of_environment(find(options, files[i])))
+            forget_choice(options, files[i]);
+    }
+}
+
+/* Forgets the environment's credentials for other servers than the environment's. */
+static void forget_strange_credentials(struct options *options)
+{
+    const char *home = getenv(SERVERS_VARIABLE);
+
+    if (is_of_environment(find(options, CHOICE_AUTH_FILE)) && home && *home &&
+        !servers_alike(home, servers_text(options->servers)))
+        forget_choice(options, CHOICE_AUTH_FILE);
+}
+
 int resolve_settings(struct options *options)
 {
     int status = 0;
@@ -83,8 +138,11 @@ int resolve_settings(struct options *options)
         status = take_level(options, (enum settings_level)level);
     if (options->action == ACTION_HOLD)
         options->once_per = 0; /* of a config file; there is no command that could succeed */
-    if (status == 0)
+    if (status == 0) {
+        forget_files_of_tls(options);
+        forget_strange_credentials(options);
         status = together_check(options);
+    }
     options->new_lease = options->lease ? options->lease : lease_with_room(options->kill_after);
     return status;
 }

@@ -26,7 +26,7 @@
  */
 #define COURTESY (5 * CLOCK_MS)
 
-/* Has a zkflock inside the command be let in as this one is.  Returns false with errno. */
+/* Lets a zkflock inside the command in as this one is.  Returns false with errno. */
 static bool share_access(const struct access_terms *access)
 {
     const char *const variables[][2] = {
@@ -38,7 +38,8 @@ static bool share_access(const struct access_terms *access)
     };
 
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
-        if (variables[i][1] && setenv(variables[i][0], variables[i][1], 1) < 0)
+        if ((variables[i][1] ? setenv(variables[i][0], variables[i][1], 1)
+                             : unsetenv(variables[i][0])) < 0)
             return false;
     return true;
 }

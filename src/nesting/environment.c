@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "ensemble/access.h"
 #include "ensemble/servers.h"
 #include "process/around.h"
 
@@ -19,10 +20,19 @@
 enum { READER_PATIENCE_MS = 500 };
 
 /* What a hold exports, besides ZKFLOCK_HELD. */
-static const char *const variables[] = {"ZKFLOCK_LOCK", "ZKFLOCK_NODE", "ZKFLOCK_TOKEN",
-                                        SERVERS_VARIABLE};
+static const char *const variables[] = {
+    "ZKFLOCK_LOCK",         "ZKFLOCK_NODE",       "ZKFLOCK_TOKEN",
+    SERVERS_VARIABLE,       AUTH_FILE_VARIABLE,   ACCESS_TLS_VARIABLE,
+    ACCESS_CACERT_VARIABLE, ACCESS_CERT_VARIABLE, ACCESS_KEY_VARIABLE,
+};
+
+/* From this one on they are what the command's environment would have. */
+enum { FROM_ENVIRONMENT = 3 };
 
 enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
+
+/* Whether the caller has set each of them. */
+static bool found[VARIABLES];
 
 /* ---- what is printed ---- */
 
@@ -41,6 +51,12 @@ static void print_variable(FILE *out, const char *name, const char *value)
             putc(*value, out);
     }
     fputs("'\n", out);
+}
+
+static void print_change(FILE *out, const char *name, bool is_set, const char *value)
+{
+    if (is_set || value)
+        print_variable(out, name, value);
 }
 
 /*
@@ -151,7 +167,7 @@ char *environment_exported(void)
     char *now;
 
     for (int i = 0; i < VARIABLES; i++)
-        values[i] = getenv(variables[i]);
+        found[i] = (values[i] = getenv(variables[i]));
     now = make_record("-", values);
     if (!exported || !*exported)
         return now;
@@ -194,7 +210,7 @@ static void print_without(FILE *out, const char *name)
 
         strsep(&values, " ");
         for (int i = 0; i < VARIABLES; i++)
-            print_variable(out, variables[i], decode(strsep(&values, " ")));
+            print_change(out, variables[i], getenv(variables[i]), decode(strsep(&values, " ")));
     }
     print_variable(out, AROUND_EXPORTED_VARIABLE, is_held ? kept : NULL);
     free(last);
@@ -208,7 +224,7 @@ bool environment_print(const char *exported, const char *lock, const char *node,
                        const char *held)
 {
     char number[24];
-    const char *const values[VARIABLES] = {lock, node, number, getenv(SERVERS_VARIABLE)};
+    const char *values[VARIABLES] = {lock, node, number};
     char *all = around_with(held);
     char *record;
     char *records;
@@ -218,11 +234,13 @@ bool environment_print(const char *exported, const char *lock, const char *node,
     int error = errno;
 
     snprintf(number, sizeof(number), "%" PRId64, token);
+    for (int i = FROM_ENVIRONMENT; i < VARIABLES; i++)
+        values[i] = getenv(variables[i]);
     record = make_record(held, values);
     records = xasprintf("%s;%s", exported, record);
     if (out) {
         for (int i = 0; i < VARIABLES; i++)
-            print_variable(out, variables[i], values[i]);
+            print_change(out, variables[i], found[i], values[i]);
         print_variable(out, AROUND_VARIABLE, all);
         print_variable(out, AROUND_EXPORTED_VARIABLE, records);
         error = close_and_write(out, &text, &len);

@@ -67,6 +67,50 @@ as_ann() { ZK_DIGEST="ann:se cret:x" zk "$ZKFLOCK_SERVERS" "$@"; }
   assert_not_exist ran
 }
 
+@test "the environment's credentials are for the environment's servers" {
+  shown() { # shown FILE OPTION...: the auth file in effect
+    run -0 env ZKFLOCK_AUTH_FILE="$PWD/ann" zkflock "${@:2}" --show-config "$LOCK"
+    assert_line --regexp "auth-file += $1 "
+  }
+  shown "$PWD/ann"
+  shown "$PWD/ann" -z "$ZKFLOCK_SERVERS,other:2181"
+  shown none -z "$ONE"
+  shown "$PWD/bob" -z "$ONE" --auth-file bob
+  unset ZKFLOCK_SERVERS
+  shown "$PWD/ann" -z "$ONE"
+}
+
+@test "the environment's TLS: a later 'no' takes its files along, another certificate its key" {
+  shown() { # shown LINE...: with $tls and $options
+    # shellcheck disable=SC2086 # may be empty
+    run -0 env ZKFLOCK_TLS_CERT=/old ZKFLOCK_TLS_KEY=/key ZKFLOCK_TLS_CACERT=/ca $tls zkflock $options --show-config "$LOCK"
+    for line; do assert_line --regexp "$line"; done
+  }
+  tls="" options="" shown "tls += no" "cert += none" "key += none" "cacert += those of the system"
+  tls=ZKFLOCK_TLS=yes options="" shown "cert += /old" "key += /key" "cacert += /ca"
+  tls=ZKFLOCK_TLS=yes options="--cert /new" shown "cert += /new" "key += none" "cacert += /ca"
+  printf '[lock %s]\ntls = no\n' "$LOCK" >config
+  tls=ZKFLOCK_TLS=yes options="--config config" shown "tls += no" "cert += none" "cacert += those of the system"
+  # On the command line they are a mistake.
+  run -64 zkflock --cacert /ca "$LOCK" touch ran
+  assert_output --partial "go with --tls alone"
+}
+
+@test "--hold --export: the shell has the credentials too, and its own again after --unlock" {
+  # shellcheck disable=SC2016 # for the shell inside
+  run -0 bash -c 'eval "$(zkflock --hold --for $$ --export --auth-file "$1" "$2")"
+    echo "$ZKFLOCK_AUTH_FILE"
+    eval "$(zkflock --unlock --export "$2")"
+    echo "${ZKFLOCK_AUTH_FILE-unset}"
+    export ZKFLOCK_AUTH_FILE=$3
+    eval "$(zkflock --hold --for $$ --export --auth-file "$1" "$2")"
+    eval "$(zkflock --unlock --export "$2")"
+    echo "$ZKFLOCK_AUTH_FILE"' bash ann "$LOCK" "$PWD/bob"
+  assert_output "$PWD/ann
+unset
+$PWD/bob"
+}
+
 @test "an auth file that others may read, or that does not parse, is refused" {
   refused() { # refused FILE SENTENCE
     run -78 zkflock --auth-file "$1" "$LOCK" touch ran
