@@ -159,7 +159,8 @@ void session_reopen(struct session *session)
 {
     session->generation++;
     session->resumed = (struct session_identity){0};
-    session->attempt = 0;
+    /* With the next server first: the last one may give sessions that no other one knows of. */
+    session->attempt %= servers_count(session->terms.servers);
     session->disconnected_since = clock_now();
     if (!drop_handle(session))
         return;
