@@ -138,7 +138,7 @@ static bool shake(struct passage *passage, const char **why)
     }
     if (waits(passage, returned))
         return true;
-    *why = tls_why(passage->ssl, returned, passage->text);
+    *why = tls_why(passage->ssl, returned, false, passage->text);
     if (!*why)
         *why = "ended the connection while TLS was begun; is that its secureClientPort?";
     return false;
@@ -168,7 +168,7 @@ static bool go_out(struct passage *passage, const char **why)
         if (written <= 0) {
             if (waits(passage, written))
                 return true;
-            *why = tls_why(passage->ssl, written, passage->text);
+            *why = tls_why(passage->ssl, written, true, passage->text);
             return false;
         }
         passage->remote_events = 0;
@@ -194,7 +194,7 @@ static bool go_in(struct passage *passage, const char **why)
 
                 if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE)
                     return true;
-                *why = tls_why(passage->ssl, len, passage->text);
+                *why = tls_why(passage->ssl, len, true, passage->text);
                 return false;
             }
             in->begin = 0;

@@ -166,13 +166,17 @@ static const char *of_reason(SSL *ssl, unsigned long error, char text[160])
     return text;
 }
 
-const char *tls_why(SSL *ssl, int returned, char text[160])
+const char *tls_why(SSL *ssl, int returned, bool shaken, char text[160])
 {
     const struct tls_library *library = tls_library_load();
     long verified = library->SSL_get_verify_result(ssl);
     int kind = library->SSL_get_error(ssl, returned);
 
     if (kind != SSL_ERROR_SSL)
+        return NULL;
+    /* A server that is killed does not end TLS before the connection. */
+    if (shaken &&
+        ERR_GET_REASON(library->ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
         return NULL;
     if (verified == X509_V_OK)
         return of_reason(ssl, library->ERR_peek_last_error(), text);
