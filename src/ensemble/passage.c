@@ -60,12 +60,17 @@ struct passage *passage_new(const struct tls *tls, int local, const struct socka
     int remote = socket(server->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     SSL *ssl = NULL;
 
-    if (remote >= 0 && (connect(remote, server, len) == 0 || errno == EINPROGRESS))
+    if (remote >= 0 && (connect(remote, server, len) == 0 || errno == EINPROGRESS)) {
+        errno = ENOMEM;
         ssl = tls_connection(tls, remote, names, count);
+    }
     if (!ssl) {
+        int error = errno;
+
         if (remote >= 0)
             close(remote);
         close(local);
+        errno = error;
         return NULL;
     }
     setsockopt(remote, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));

@@ -18,7 +18,7 @@ struct passage;
 
 /*
  * Begins to connect to a server that has one of these names, which have to live as long.  local is
- * the passage's from now on.  Returns NULL if that cannot be begun, with local closed.
+ * the passage's from now on.  Returns NULL with errno if that cannot be begun, with local closed.
  */
 struct passage *passage_new(const struct tls *tls, int local, const struct sockaddr *server,
                             socklen_t len, const char *const *names, size_t count);

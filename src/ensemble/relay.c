@@ -90,16 +90,21 @@ static void take_connection(struct relay *relay, const struct gate *gate)
     int local = accept4(gate->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct passage *passage;
 
-    if (local < 0)
+    if (local < 0) {
+        if (errno != EAGAIN && errno != ECONNABORTED)
+            relay->trouble(relay->context, strerror(errno), errno);
         return;
+    }
     if (!is_own(local) || relay->under_way_len == PASSAGES_MAX) {
         close(local);
         return;
     }
     passage = passage_new(relay->tls, local, (const struct sockaddr *)&gate->server,
                           gate->server_len, gate->names, gate->names_len);
-    if (!passage)
+    if (!passage) {
+        relay->trouble(relay->context, strerror(errno), errno);
         return;
+    }
     relay->under_way[relay->under_way_len].passage = passage;
     relay->under_way[relay->under_way_len++].gate = gate;
 }
@@ -111,7 +116,7 @@ static void tell(const struct relay *relay, const struct gate *gate, const char 
     char text[256];
 
     snprintf(text, sizeof(text), "%s %s", gate->literal, why);
-    relay->trouble(relay->context, text);
+    relay->trouble(relay->context, text, 0);
 }
 
 /* Lets a passage go on, and ends it when it is over. */

@@ -16,8 +16,11 @@
 
 struct relay;
 
-/* Called in the relay's thread: why a server could not be used, a clause without an end. */
-typedef void relay_trouble(void *context, const char *text);
+/*
+ * Called in the relay's thread: why a server could not be used, a clause without an end.  error:
+ * the errno of a call that failed, or 0.
+ */
+typedef void relay_trouble(void *context, const char *text, int error);
 
 /*
  * Opens a port for each address of the resolved servers, and starts the thread, which inherits the

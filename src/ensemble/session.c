@@ -50,9 +50,9 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
 }
 
 /* In the relay's thread. */
-static void note_server(void *context, const char *text)
+static void note_server(void *context, const char *text, int error)
 {
-    trouble_note(context, text, false);
+    trouble_note(context, text, trouble_is_lack(error));
 }
 
 /* ---- opening and closing ---- */

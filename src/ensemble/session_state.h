@@ -167,6 +167,9 @@ void session_spare(struct session *session);
  */
 bool trouble_last(struct session *session, char text[TROUBLE_SIZE]);
 
+/* Whether an errno says that the system, or a limit, gives no more. */
+bool trouble_is_lack(long error);
+
 /* Notes why this process will not use a server, or, if it lacks something, cannot use any. */
 void trouble_note(struct session *session, const char *text, bool lacking);
 

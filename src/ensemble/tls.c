@@ -1,6 +1,7 @@
 #include "ensemble/tls.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -75,7 +76,8 @@ struct tls *tls_new(const struct tls_files *files, enum exitcode *status, char *
     if (tls->library)
         tls->context = tls->library->SSL_CTX_new(tls->library->TLS_client_method());
     if (!tls->library)
-        *fault = xstrdup("--tls needs OpenSSL's library, libssl.so.3; install libssl3");
+        *fault =
+            xasprintf("--tls needs OpenSSL's library, which Debian calls libssl3: %s", dlerror());
     else if (!tls->context)
         *fault = xasprintf("TLS cannot be started: %s", last_reason(tls->library));
     if (!*fault) {

@@ -23,6 +23,11 @@ void trouble_note(struct session *session, const char *text, bool lacking)
     pthread_mutex_unlock(&session->mutex);
 }
 
+bool trouble_is_lack(long error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
+
 /* The library calls an end of file EHOSTDOWN. */
 static bool was_closed(long error)
 {
@@ -45,14 +50,16 @@ static void remember(struct session *session, const char *message)
     long error = strtol(errno_text + strlen("errno="), NULL, 10);
 
     pthread_mutex_lock(&session->mutex);
-    session->lacking = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
     if (error == EBADMSG) {
+        session->lacking = false;
         snprintf(session->trouble, sizeof(session->trouble), "%s", unsound);
     } else if (!was_closed(error)) {
         session->left = false;
+        session->lacking = trouble_is_lack(error);
         snprintf(session->trouble, sizeof(session->trouble), "%.*s", (int)(end - begin - 1),
                  begin + 1);
     } else if (!session->left) {
+        session->lacking = false;
         snprintf(session->trouble, sizeof(session->trouble), "%s", closed);
     }
     pthread_mutex_unlock(&session->mutex);
