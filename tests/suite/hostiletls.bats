@@ -1,0 +1,224 @@
+# --tls: servers that are hostile, and other processes that knock at the relay's door.
+
+load helper
+load keys
+
+setup_file() {
+  export KEYS=$BATS_FILE_TMPDIR/keys
+  mkdir "$KEYS"
+  authority ca
+  certificate server ca 30 "DNS:localhost,IP:127.0.0.1"
+}
+
+teardown() {
+  end_server
+  "$TESTS_DIR/ensemble" stop "$BATS_TEST_TMPDIR/own" 2>/dev/null || true
+  common_teardown
+}
+
+server_pid=
+
+# server KIND [tls]: tests/tools/hostile, within TLS or not; its address in $BAD.
+server() {
+  end_server
+  coproc HOSTILE { HOSTILE_TLS=${2:+$KEYS/server.both} exec hostile "$1" 3>&-; }
+  server_pid=$HOSTILE_PID
+  read -r -u "${HOSTILE[0]}" port
+  BAD=localhost:$port
+}
+
+end_server() {
+  [ -n "$server_pid" ] || return 0
+  eval "exec ${HOSTILE[1]}>&-"
+  wait "$server_pid" || true
+  server_pid=
+}
+
+# serve [N]: servers that have a port for TLS; $SECURE is their list.
+serve() {
+  ENSEMBLE_TLS="$KEYS/server.both none $KEYS/ca.pem" "$TESTS_DIR/ensemble" start "$BATS_TEST_TMPDIR/own" "${1-1}"
+  SECURE=$(sed 's/127.0.0.1/localhost/g' "$BATS_TEST_TMPDIR/own/secure")
+}
+
+tls() { timeout -k 1 30 zkflock --tls --cacert "$KEYS/ca.pem" "$@"; }
+
+# refused KIND TLS TEXT: 69 in time, with that text, and no command.
+refused() {
+  local begun
+  server "$1" "$2"
+  begun=$(now)
+  run -69 tls -z "$BAD" --connect-timeout 2 "$LOCK" touch ran
+  within 10000 "$begun" "$(now)"
+  assert_output --partial "$3"
+  assert_not_exist ran
+}
+
+@test "--tls: servers that speak no TLS, or do not end its beginning" {
+  local not="does not speak TLS there; is that its secureClientPort?"
+  refused noise "" "$not"
+  refused mute "" "$not" # a session in the clear
+  refused http "" "$not"
+  refused alert "" "speaks no TLS that is understood: tlsv1 alert internal error"
+  refused close "" "ended the connection while TLS was begun"
+  refused silent "" "does not answer while TLS is begun"
+  refused drip "" "does not answer while TLS is begun"
+}
+
+@test "--tls: servers that speak TLS, and then are hostile" {
+  local none="the server sent what is no reply of ZooKeeper"
+  refused noise tls "$none"
+  refused garbage tls "$none"
+  refused silent tls "within 2 s"
+  refused mute tls " for 2 s while joining the queue"
+  # Each ends the connection without ending TLS.
+  refused half tls "the server closed the connection"
+  refute_output --partial "does not speak TLS"
+  refused close tls "the server closed the connection"
+  refute_output --partial "does not speak TLS"
+  refused flood tls " for 2 s while joining the queue"
+}
+
+@test "--tls: beside a server that serves, a hostile one is left, and the lock is taken" {
+  local kind
+  serve
+  for kind in noise mute alert drip silent half flood; do
+    server "$kind"
+    run -0 tls -z "$BAD,$SECURE" --connect-timeout 20 "$LOCK" echo ran
+    assert_output ran
+    server "$kind" tls
+    # The list is shuffled.
+    for _ in 1 2; do
+      run -0 tls -z "$BAD,$SECURE" --connect-timeout 20 "$LOCK" echo ran
+      assert_line ran
+    done
+  done
+}
+
+# via_tls OPERATION N-M:WAY: a proxy that is a server for TLS, and spoils replies, before the server of
+# this lane.
+via_tls() {
+  PROXY_OF=$1 PROXY_TLS=$KEYS/server.both open_proxy spoil "$2"
+  VIA=localhost:$port
+}
+
+@test "--tls: hostile replies within good TLS" {
+  local way
+  for way in cut short empty negative huge stranger twice no-path no-auth; do
+    via_tls create "1-1:$way"
+    run -0 tls -z "$VIA" --connect-timeout 10 "$LOCK" echo ran
+    assert_output ran
+    proxy_strikes
+    close_proxy
+  done
+  via_tls connect 1-1000000:huge
+  run -69 tls -z "$VIA" --connect-timeout 1 "$LOCK" touch ran
+  assert_output --partial "the server sent what is no reply of ZooKeeper"
+  close_proxy
+  assert_not_exist ran
+}
+
+@test "--tls: a server that asks for new keys all the time" {
+  coproc HOSTILE {
+    exec 3>&-
+    openssl s_server -accept 127.0.0.1:0 -key "$KEYS/server.key" -cert "$KEYS/server.pem" 2>&1 < <(
+      read -rt 2 _ <>"$SUITE_DIR/pause" || true
+      for _ in {1..200}; do echo K; done
+      read -rt 5 _ <>"$SUITE_DIR/pause" || true
+    )
+  }
+  local line at=
+  while read -r -t 10 -u "${HOSTILE[0]}" line; do
+    [[ $line != ACCEPT\ * ]] || { at=${line##*:} && break; }
+  done
+  assert [ -n "$at" ]
+  run -69 tls -z "localhost:$at" --connect-timeout 4 "$LOCK" touch ran
+  assert_output --partial "no server reachable at localhost:$at within 4 s"
+  assert_not_exist ran
+  kill "$HOSTILE_PID" 2>/dev/null || true
+}
+
+# gates PID: the relay's ports; library PID: the port of the client library, and the gate that it uses.
+gates() { ss -Htnlp | sed -n "s/.*127.0.0.1:\([0-9]*\) .*pid=$1,.*/\1/p" | sort -u; }
+library() {
+  local gate
+  for gate in $(gates "$1"); do
+    ss -Htnp state established "dport = :$gate" | sed -n "s/.*127.0.0.1:\([0-9]*\) *127.0.0.1:$gate .*pid=$1,.*/\1 $gate/p"
+  done
+}
+
+# knock PORT TIMES [FROM]: connects that many times, from a port of its own or from that one, asks for a
+# session, and prints how many got an answer.
+knock() {
+  /usr/bin/python3 - "$@" <<'EOF'
+import socket, struct, sys
+IP_LOCAL_PORT_RANGE = 51
+CONNECT = struct.pack(">iiqiqi16s?", 45, 0, 0, 15000, 0, 16, b"", False)
+port, times, answered = int(sys.argv[1]), int(sys.argv[2]), 0
+for _ in range(times):
+    with socket.socket() as one:
+        if len(sys.argv) > 3:
+            one.setsockopt(socket.SOL_IP, IP_LOCAL_PORT_RANGE, struct.pack("I", int(sys.argv[3]) * 0x10001))
+        one.settimeout(5)
+        try:
+            one.connect(("127.0.0.1", port))
+            one.sendall(CONNECT)
+            answered += one.recv(1) != b""
+        except TimeoutError:
+            answered += 1
+        except OSError as error:
+            if error.errno == 99:  # not available: the kernel has no such choice of ports
+                print("cannot")
+                sys.exit()
+print(answered)
+EOF
+}
+
+@test "the relay's door: nobody else gets through, not even from the client library's port" {
+  local gate from to
+  serve 3
+  background -v --tls --cacert "$KEYS/ca.pem" -z "$SECURE" "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done' 2>log
+  holder=$!
+  eventually test -e held
+  read -r from to < <(library "$holder")
+  assert [ -n "$from" ]
+  for gate in $(gates "$holder"); do
+    run -0 knock "$gate" 200
+    assert_output 0
+    [ "$gate" != "$to" ] || continue
+    run -0 knock "$gate" 1 "$from"
+    assert_output 0
+  done
+  # The lock is held on, over the same connection.
+  run -1 tls -z "$SECURE" -n "$LOCK" true
+  assert_equal "$(grep -c "connected to" log)" 1
+  touch release
+  ends_with 0 "$holder"
+  refute contains log lost
+}
+
+has_gates() { [ -n "$(gates "$1")" ]; }
+
+@test "the relay's door: others who knock while zkflock connects or waits do not disturb it" {
+  local knocker
+  serve
+  server close
+  background --tls --cacert "$KEYS/ca.pem" -z "$BAD" --connect-timeout 1h "$LOCK" touch ran
+  waiter=$!
+  eventually has_gates "$waiter"
+  run -0 knock "$(gates "$waiter")" 200
+  assert_output 0
+  kill "$waiter"
+  ends_with 143 "$waiter"
+  assert_not_exist ran
+  background --tls --cacert "$KEYS/ca.pem" -z "$SECURE" "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
+  holder=$!
+  eventually test -e held
+  wait_in_line log --tls --cacert "$KEYS/ca.pem" -z "$SECURE" "$LOCK" touch next
+  knock "$(gates "$waiter")" 1000 >knocked &
+  knocker=$!
+  touch release
+  ends_with 0 "$holder"
+  ends_with 0 "$waiter"
+  assert_exist next
+  wait "$knocker"
+}

@@ -1,0 +1,14 @@
+# Certificates for tests of TLS, in $KEYS.
+
+authority() { # authority NAME
+  openssl req -x509 -newkey rsa:2048 -nodes -keyout "$KEYS/$1.key" -out "$KEYS/$1.pem" -days 30 \
+    -subj "/CN=$1" 2>/dev/null
+}
+
+certificate() { # certificate NAME AUTHORITY DAYS NAMES: NAME.pem, NAME.key, and both in one file
+  openssl req -newkey rsa:2048 -nodes -keyout "$KEYS/$1.key" -out "$KEYS/$1.csr" -subj "/CN=$1" 2>/dev/null
+  openssl x509 -req -in "$KEYS/$1.csr" -CA "$KEYS/$2.pem" -CAkey "$KEYS/$2.key" -CAcreateserial \
+    -out "$KEYS/$1.pem" -days "$3" -extfile <(echo "subjectAltName=$4") 2>/dev/null
+  cat "$KEYS/$1.key" "$KEYS/$1.pem" >"$KEYS/$1.both"
+  chmod 600 "$KEYS/$1.key" "$KEYS/$1.both"
+}
