@@ -47,8 +47,8 @@ refused() {
   local begun
   server "$1" "$2"
   begun=$(now)
-  run -69 tls -z "$BAD" --connect-timeout 2 "$LOCK" touch ran
-  within 10000 "$begun" "$(now)"
+  run -69 tls -z "$BAD" --connect-timeout 5 "$LOCK" touch ran
+  within 16000 "$begun" "$(now)"
   assert_output --partial "$3"
   assert_not_exist ran
 }
@@ -59,7 +59,7 @@ refused() {
   refused mute "" "$not" # a session in the clear
   refused http "" "$not"
   refused alert "" "speaks no TLS that is understood: tlsv1 alert internal error"
-  refused close "" "ended the connection while TLS was begun"
+  refused close "" "is that its secureClientPort?"
   refused silent "" "does not answer while TLS is begun"
   refused drip "" "does not answer while TLS is begun"
 }
@@ -68,14 +68,14 @@ refused() {
   local none="the server sent what is no reply of ZooKeeper"
   refused noise tls "$none"
   refused garbage tls "$none"
-  refused silent tls "within 2 s"
-  refused mute tls " for 2 s while joining the queue"
+  refused silent tls "within 5 s"
+  refused mute tls "for 5 s while joining the queue"
   # Each ends the connection without ending TLS.
   refused half tls "the server closed the connection"
   refute_output --partial "does not speak TLS"
   refused close tls "the server closed the connection"
   refute_output --partial "does not speak TLS"
-  refused flood tls " for 2 s while joining the queue"
+  refused flood tls "for 5 s while joining the queue"
 }
 
 @test "--tls: beside a server that serves, a hostile one is left, and the lock is taken" {
@@ -182,7 +182,7 @@ EOF
   read -r from to < <(library "$holder")
   assert [ -n "$from" ]
   for gate in $(gates "$holder"); do
-    run -0 knock "$gate" 200
+    run -0 knock "$gate" 100
     assert_output 0
     [ "$gate" != "$to" ] || continue
     run -0 knock "$gate" 1 "$from"
@@ -199,13 +199,13 @@ EOF
 has_gates() { [ -n "$(gates "$1")" ]; }
 
 @test "the relay's door: others who knock while zkflock connects or waits do not disturb it" {
-  local knocker
+  local knocker gate
   serve
   server close
   background --tls --cacert "$KEYS/ca.pem" -z "$BAD" --connect-timeout 1h "$LOCK" touch ran
   waiter=$!
   eventually has_gates "$waiter"
-  run -0 knock "$(gates "$waiter")" 200
+  run -0 knock "$(gates "$waiter")" 100
   assert_output 0
   kill "$waiter"
   ends_with 143 "$waiter"
@@ -214,7 +214,8 @@ has_gates() { [ -n "$(gates "$1")" ]; }
   holder=$!
   eventually test -e held
   wait_in_line log --tls --cacert "$KEYS/ca.pem" -z "$SECURE" "$LOCK" touch next
-  knock "$(gates "$waiter")" 1000 >knocked &
+  gate=$(gates "$waiter")
+  knock "$gate" 200 >knocked &
   knocker=$!
   touch release
   ends_with 0 "$holder"

@@ -23,14 +23,14 @@ teardown() {
   common_teardown
 }
 
-tls() { timeout -k 1 30 zkflock -z "$SECURE" --tls --cacert "$KEYS/ca.pem" --auth-file "$PWD/ann" --connect-timeout 1 "$@"; }
+tls() { timeout -k 1 30 zkflock -z "$SECURE" --tls --cacert "$KEYS/ca.pem" --auth-file "$PWD/ann" --connect-timeout 5 "$@"; }
 
 # limited LIMIT ARG...: zkflock with that limit, see exit.bats.  A sanitizer could not look for leaks.
 limited() {
   local as=(setpriv --reuid 61000 --regid 61000 --clear-groups)
   [ "$(id -u)" -eq 0 ] && [[ $1 == --nproc* ]] || as=()
   ASAN_OPTIONS=detect_leaks=0 timeout -k 1 30 "${as[@]}" prlimit "$1" /proc/self/fd/9 -z "$SECURE" --tls \
-    --cacert /proc/self/fd/8 --connect-timeout 1 "${@:2}" 9<"$(command -v zkflock)" 8<"$KEYS/ca.pem" 3>&- 4>&-
+    --cacert /proc/self/fd/8 --connect-timeout 5 "${@:2}" 9<"$(command -v zkflock)" 8<"$KEYS/ca.pem" 3>&- 4>&-
 }
 
 @test "--tls: 71 for too few descriptors or processes, however few they are; or it works" {
@@ -56,7 +56,7 @@ limited() {
   [ ! -d "$ZKFLOCK_BUILD/../sanitize" ] || return 0 # a sanitizer maps terabytes
   for size in $(seq 6000 4000 90000); do
     run bash -c 'ulimit -v "$0"; exec "$@"' "$size" zkflock -z "$SECURE" --tls --cacert "$KEYS/ca.pem" \
-      --connect-timeout 1 "$LOCK" echo ran
+      --connect-timeout 5 "$LOCK" echo ran
     [ "$status" -eq 71 ] || break
     refute_output --partial ran
     assert_equal "${#lines[@]}" 1
