@@ -147,7 +147,7 @@ library() {
 }
 
 # knock PORT TIMES [FROM]: connects that many times, from a port of its own or from that one, asks for a
-# session, and prints how many got an answer.
+# session, and prints whether one got an answer, 0 or 1.
 knock() {
   /usr/bin/python3 - "$@" <<'EOF'
 import socket, struct, sys
@@ -155,6 +155,8 @@ IP_LOCAL_PORT_RANGE = 51
 CONNECT = struct.pack(">iiqiqi16s?", 45, 0, 0, 15000, 0, 16, b"", False)
 port, times, answered = int(sys.argv[1]), int(sys.argv[2]), 0
 for _ in range(times):
+    if answered:
+        break
     with socket.socket() as one:
         if len(sys.argv) > 3:
             one.setsockopt(socket.SOL_IP, IP_LOCAL_PORT_RANGE, struct.pack("I", int(sys.argv[3]) * 0x10001))
