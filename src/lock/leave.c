@@ -37,6 +37,16 @@ static void leave_undoing(struct lock *lock)
     step_remove(lock);
 }
 
+/*
+ * Returns true if the znode that --unfair was about to wait for is the own one, which a create
+ * whose answer was lost has made.
+ */
+static bool is_predecessor_own(const struct lock *lock)
+{
+    return lock->step == STEP_WATCH && lock->terms.kind == NAMING_UNFAIR &&
+           lock->rc[TAG_PREDECESSOR] == ZOK && lock->predecessor_owner == session_id(lock->session);
+}
+
 /* Waits for the flight under way; its landing comes back here. */
 void leave_begin(struct lock *lock)
 {
@@ -47,6 +57,8 @@ void leave_begin(struct lock *lock)
     if (lock->pending || lock->retry)
         return;
     if (!lock->node && lock->rc[TAG_CREATE] == ZNODEEXISTS && lock->step == STEP_JOIN)
+        claim_unfair(lock);
+    else if (!lock->node && is_predecessor_own(lock))
         claim_unfair(lock);
     else if (!lock->node)
         leave_done(lock);
