@@ -16,8 +16,8 @@
 #                   (WAITERS=1000)
 #   make chaos      faults drawn at random against a crowd of contenders; as root
 #                   (SEED=1 MINUTES=3; one by one: tests/chaos/run fault 4)
-#   make fuzz       bytes that nobody expects, for all that reads bytes; for 20 minutes
-#                   (MINUTES=1 for each target, two at a time; TARGETS="lock reply": only these)
+#   make fuzz       made-up bytes for all that reads bytes, and for the lock protocol; with clang
+#                   (MINUTES=1: for each target, two at a time; TARGETS="lock reply": only these)
 #   make combine    options and keys in triples drawn by lot (SEED=1 TRIPLES=3000)
 #   make interop    tables: increments beside other clients, watch events
 #   make mutants    small mistakes in the code that decides, and what notices them
