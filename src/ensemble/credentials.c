@@ -71,12 +71,13 @@ static unsigned int split(struct credentials *credentials, bool *any)
         size_t left = (size_t)(credentials->text + credentials->len - line);
         char *newline = memchr(line, '\n', left);
         char *end = newline ? newline : line + left;
+        size_t len = (size_t)(end - line);
 
         number++;
         *end = '\0';
-        if (end > line && end[-1] == '\r')
-            end[-1] = '\0';
-        if (strlen(line) + 1 < (size_t)(end - line))
+        if (len > 0 && line[len - 1] == '\r')
+            line[--len] = '\0';
+        if (strlen(line) < len)
             return number; /* it has a NUL in it */
         if (!is_empty(line) && !is_credential(line))
             return number;
