@@ -94,19 +94,20 @@ has_contender() { [ -n "$(super ls "$1")" ]; }
   assert_output "$CREATOR"
 }
 
-# Each operation on $LOCK/l, a lock that is held, on $LOCK/s, a semaphore, and on $LOCK/o, a lock with a note.
+# Each operation on $LOCK/l, a lock that is held, on $LOCK/s, a semaphore that is, on
+# $LOCK/p, another one, and on $LOCK/o, a lock with a note.
 operations() {
   taking=("-n $LOCK/l" "-w 1h $LOCK/l" "--shared $LOCK/l" "--unfair -n $LOCK/l" "--permits 2 $LOCK/s"
     "--once-per 1h $LOCK/o" "--with $LOCK/l $LOCK.other")
   stepping_in=("--revoke --yes $LOCK/l" "--break --yes $LOCK/l" "--break --yes $LOCK/s" "--remove $LOCK/o"
-    "--remove $LOCK/s")
+    "--remove $LOCK/p")
   looking=("--list $LOCK/l" "--list -q $LOCK/l" "--list --json $LOCK/l" "--list $LOCK/s")
 }
 
 refused() { # refused USER OPERATION [COMMAND]...
   # shellcheck disable=SC2086 # options
   run -77 timeout 14 zkflock ${1:+--auth-file "$1"} $2 "${@:3}"
-  assert_output --regexp "not permitted to [a-z ]+ $LOCK[^ ]*: (its ACL|the ACL of $LOCK[^ ]*) does not give this client (CREATE|DELETE|READ|WRITE)"
+  assert_output --regexp "not permitted to [a-z ]+ ${LOCK}[^ ]*: (its ACL|the ACL of ${LOCK}[^ ]*) does not give this client (CREATE|DELETE|READ|WRITE)"
   assert_not_exist ran
 }
 
@@ -114,6 +115,7 @@ refused() { # refused USER OPERATION [COMMAND]...
 owned() { # owned ACL
   super create "$LOCK"
   zkflock --auth-file ann --acl "$1" --once-per 1h "$LOCK/o" true
+  zkflock --auth-file ann --acl "$1" --permits 1 "$LOCK/p" true
   background --auth-file ann --acl "$1" --permits 1 "$LOCK/s" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
   permit=$!
   eventually test -e held
@@ -157,7 +159,6 @@ released() {
   done
   for operation in "${taking[@]}"; do refused bob "$operation" touch ran; done
   for operation in "${stepping_in[@]}"; do
-    # bob may delete and create below $LOCK, but nothing of ann's.
     refused bob "$operation"
   done
   unchanged
@@ -176,6 +177,7 @@ released() {
     run -0 zkflock --auth-file "$user" --once-per 1h "$LOCK/o" touch ran
     assert_not_exist ran
     run -0 zkflock --auth-file "$user" --remove "$LOCK/o"
+    run -0 zkflock --auth-file "$user" --remove "$LOCK/p"
     run -0 zkflock --auth-file "$user" --break --yes "$LOCK/s"
     run -0 zkflock --auth-file "$user" --revoke --yes "$LOCK/l"
     ends_with 143 "$holder"
