@@ -11,6 +11,9 @@ static const char letters[] = "rwcda";
 /* What a contender needs: ADMIN, to change the ACL, is not among it. */
 #define TO_CONTEND (ZOO_PERM_READ | ZOO_PERM_WRITE | ZOO_PERM_CREATE | ZOO_PERM_DELETE)
 
+/* In base64, with its padding. */
+enum { HASH_LEN = 28 };
+
 static const struct {
     const char *name;
     const char *list;
@@ -96,6 +99,14 @@ static int of_everybody(const struct ACL_vector *acl)
     return perms;
 }
 
+/* Returns true for what is no USER:HASH, the hash being SHA-1 in base64. */
+static bool is_bad_digest(const struct ACL *one)
+{
+    const char *hash = strchr(one->id.id, ':');
+
+    return strcmp(one->id.scheme, "digest") == 0 && (!hash || strlen(hash + 1) != HASH_LEN);
+}
+
 /* Says what is wrong with a list as a whole; NULL: nothing. */
 static const char *list_fault(const struct ACL_vector *acl)
 {
@@ -104,6 +115,9 @@ static const char *list_fault(const struct ACL_vector *acl)
     for (int i = 0; i < acl->count; i++) {
         if (is_world(&acl->data[i]) && strcmp(acl->data[i].id.id, "anyone") != 0)
             return "has another world than world:anyone";
+        if (is_bad_digest(&acl->data[i]))
+            return "has a digest that is not USER:HASH: the HASH is printed by openssl, see "
+                   "zkflock(7), RIGHTS";
         usable |= ((acl->data[i].perms | of_everybody(acl)) & TO_CONTEND) == TO_CONTEND;
     }
     return usable ? NULL

@@ -21,9 +21,12 @@ char *contact_unreachable(struct session *session, int64_t patience)
         return xasprintf("cannot connect to %s%s", servers, why);
     if (session_overloaded(session))
         return contact_overloaded(session);
-    return xasprintf("no server reachable at %s within %s%s; check --servers (or "
-                     "$" SERVERS_VARIABLE ") and that ZooKeeper runs there",
-                     servers, clock_format(patience, span), why);
+    /* What is said of TLS is more exact. */
+    return xasprintf("no server reachable at %s within %s%s%s", servers,
+                     clock_format(patience, span), why,
+                     session->relay && why[0] ? ""
+                                              : "; check --servers (or $" SERVERS_VARIABLE
+                                                ") and that ZooKeeper runs there");
 }
 
 enum exitcode contact_unreachable_status(struct session *session)
@@ -44,10 +47,12 @@ char *contact_refused(const struct session *session)
 
     if (session_refused(session) == SESSION_REFUSES_CREDENTIALS)
         return xasprintf("%s does not accept the credentials of --auth-file", servers);
-    return xasprintf("%s serves only clients that authenticate in a way that this one has not "
-                     "(ZooKeeper's enforce.auth or sessionRequireClientSASLAuth): --auth-file has "
-                     "digest; SASL is not supported",
-                     servers);
+    return xasprintf("%s serves only clients that authenticate (ZooKeeper's enforce.auth or "
+                     "sessionRequireClientSASLAuth); %s",
+                     servers,
+                     session_has_credentials(session)
+                         ? "it does not count what --auth-file or --cert has; SASL is not supported"
+                         : "give --auth-file, or --tls and --cert; SASL is not supported");
 }
 
 char *contact_silence(struct session *session, int64_t patience)

@@ -99,6 +99,8 @@ int64_t passage_wait(const struct passage *passage, struct pollfd fds[PASSAGE_FD
         fds[1].events |= POLLIN;
     else
         fds[0].events |= POLLOUT;
+    if (!fds[1].events)
+        fds[1].fd = -1; /* else a server that has hung up would be told of again and again */
     return CLOCK_NEVER;
 }
 

@@ -8,21 +8,23 @@
 
 #include "base/xalloc.h"
 
-static char *fault_of(const char *path, const char *what, const struct stat *st)
+static char *fault_of(const char *path, const char *secret, const struct stat *st)
 {
     if (!S_ISREG(st->st_mode))
         return xasprintf("%s: is no regular file", path);
+    if (!secret)
+        return NULL;
     if (st->st_uid != 0 && st->st_uid != geteuid())
         return xasprintf("%s: belongs to uid %u, who could read and change the %s in it; give it "
                          "to the user who runs zkflock, or to root",
-                         path, (unsigned int)st->st_uid, what);
+                         path, (unsigned int)st->st_uid, secret);
     if (st->st_mode & (S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH))
         return xasprintf("%s: others than its owner may read or write the %s in it; chmod go-rw",
-                         path, what);
+                         path, secret);
     return NULL;
 }
 
-int private_file_open(const char *path, const char *what, char **fault)
+int private_file_open(const char *path, const char *secret, char **fault)
 {
     /* Nobody is waited for at the other end of a FIFO. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -31,18 +33,8 @@ int private_file_open(const char *path, const char *what, char **fault)
     if (fd < 0 || fstat(fd, &st) < 0)
         *fault = xasprintf("%s: cannot be read: %s", path, strerror(errno));
     else
-        *fault = fault_of(path, what, &st);
+        *fault = fault_of(path, secret, &st);
     if (*fault && fd >= 0)
         close(fd);
     return *fault ? -1 : fd;
-}
-
-char *private_file_fault(const char *path, const char *what)
-{
-    char *fault;
-    int fd = private_file_open(path, what, &fault);
-
-    if (fd >= 0)
-        close(fd);
-    return fault;
 }

@@ -1,17 +1,14 @@
 /*
- * Files with secrets.
+ * Files that others name, perhaps with secrets in them.
  */
 #ifndef ZKFLOCK_PRIVATE_FILE_H
 #define ZKFLOCK_PRIVATE_FILE_H
 
 /*
- * Opens a file that nobody but its owner may read or write, and that belongs to the user or to
- * root.  what is in it is for messages ("passwords").  Returns a descriptor, or -1 with *fault, a
- * sentence to be freed.
+ * Opens a regular file, without waiting for anybody.  If secret is not NULL, nobody but the owner
+ * may read or write it, and that is the user or root; secret is what is in it, for messages
+ * ("passwords").  Returns a descriptor, or -1 with *fault, a sentence to be freed.
  */
-int private_file_open(const char *path, const char *what, char **fault);
-
-/* Says why it cannot be opened so, to be freed; NULL: it can. */
-char *private_file_fault(const char *path, const char *what);
+int private_file_open(const char *path, const char *secret, char **fault);
 
 #endif

@@ -1,6 +1,7 @@
 #include "ensemble/relay.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -19,8 +20,8 @@
 /* The library has one connection, and for a moment another one. */
 enum { PASSAGES_MAX = 8 };
 
-/* Own sockets with higher numbers are not found, as in failover.c. */
-enum { FDS_SEARCHED = 512 };
+/* How long no connection is accepted after one could not be, for lack of descriptors or memory. */
+#define REST (100 * CLOCK_MS)
 
 /* The way to one server. */
 struct gate {
@@ -29,7 +30,7 @@ struct gate {
     socklen_t server_len;
     const char *const *names;
     size_t names_len;
-    const char *literal;
+    char *name; /* for messages */
 };
 
 struct relay {
@@ -47,6 +48,7 @@ struct relay {
         const struct gate *gate;
     } under_way[PASSAGES_MAX];
     size_t under_way_len;
+    int64_t accept_at; /* not before */
 };
 
 /* ---- taking the library's connections ---- */
@@ -57,32 +59,40 @@ static bool is_same(const struct sockaddr_in *a, const struct sockaddr_in *b)
            a->sin_addr.s_addr == b->sin_addr.s_addr;
 }
 
+/* Reads both ends of a connection; returns false if it is none. */
+static bool read_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer)
+{
+    socklen_t own_len = sizeof(*own);
+    socklen_t peer_len = sizeof(*peer);
+
+    return getsockname(fd, (struct sockaddr *)own, &own_len) == 0 &&
+           getpeername(fd, (struct sockaddr *)peer, &peer_len) == 0;
+}
+
 /*
- * Returns whether the other end of a connection is a socket of this process.  That is told by both
+ * Returns true if the other end of a connection is a socket of this process.  That is told by both
  * addresses: another process may connect from the library's port to another gate.
  */
 static bool is_own(int connection)
 {
     struct sockaddr_in here = {0};
     struct sockaddr_in there = {0};
-    socklen_t len = sizeof(here);
-    socklen_t there_len = sizeof(there);
+    bool found = false;
+    DIR *fds = opendir("/proc/self/fd");
 
-    if (getsockname(connection, (struct sockaddr *)&here, &len) < 0 ||
-        getpeername(connection, (struct sockaddr *)&there, &there_len) < 0)
+    if (!fds)
         return false;
-    for (int fd = 0; fd < FDS_SEARCHED; fd++) {
-        struct sockaddr_in own = {0};
-        struct sockaddr_in peer = {0};
+    if (read_ends(connection, &here, &there)) {
+        for (const struct dirent *entry; !found && (entry = readdir(fds));) {
+            struct sockaddr_in own = {0};
+            struct sockaddr_in peer = {0};
 
-        len = sizeof(own);
-        if (getsockname(fd, (struct sockaddr *)&own, &len) < 0 || !is_same(&own, &there))
-            continue;
-        len = sizeof(peer);
-        if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 && is_same(&peer, &here))
-            return true;
+            found = read_ends(atoi(entry->d_name), &own, &peer) && is_same(&own, &there) &&
+                    is_same(&peer, &here);
+        }
     }
-    return false;
+    closedir(fds);
+    return found;
 }
 
 static void take_connection(struct relay *relay, const struct gate *gate)
@@ -91,8 +101,10 @@ static void take_connection(struct relay *relay, const struct gate *gate)
     struct passage *passage;
 
     if (local < 0) {
-        if (errno != EAGAIN && errno != ECONNABORTED)
-            relay->trouble(relay->context, strerror(errno), errno);
+        if (errno == EAGAIN || errno == ECONNABORTED)
+            return;
+        relay->trouble(relay->context, strerror(errno), errno);
+        relay->accept_at = clock_now() + REST;
         return;
     }
     if (!is_own(local) || relay->under_way_len == PASSAGES_MAX) {
@@ -115,7 +127,7 @@ static void tell(const struct relay *relay, const struct gate *gate, const char 
 {
     char text[256];
 
-    snprintf(text, sizeof(text), "%s %s", gate->literal, why);
+    snprintf(text, sizeof(text), "%s %s", gate->name, why);
     relay->trouble(relay->context, text, 0);
 }
 
@@ -140,13 +152,15 @@ static void *run(void *argument)
     struct pollfd *fds = xcalloc(1 + gates + PASSAGES_MAX * PASSAGE_FDS, sizeof(fds[0]));
 
     fds[0] = (struct pollfd){.fd = relay->end_fd, .events = POLLIN};
-    for (size_t i = 0; i < gates; i++)
-        fds[1 + i] = (struct pollfd){.fd = relay->gates[i].listener, .events = POLLIN};
     for (;;) {
         struct pollfd *of_passages = fds + 1 + gates;
         size_t count = relay->under_way_len;
-        int64_t until = CLOCK_NEVER;
+        bool rests = clock_now() < relay->accept_at;
+        int64_t until = rests ? relay->accept_at : CLOCK_NEVER;
 
+        for (size_t i = 0; i < gates; i++)
+            fds[1 + i] =
+                (struct pollfd){.fd = rests ? -1 : relay->gates[i].listener, .events = POLLIN};
         for (size_t i = 0; i < count; i++)
             until = clock_earlier(
                 until, passage_wait(relay->under_way[i].passage, of_passages + i * PASSAGE_FDS));
@@ -178,7 +192,6 @@ static void take_literal(struct gate *gate, const char *literal)
     struct sockaddr_in *v4 = (struct sockaddr_in *)&gate->server;
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&gate->server;
 
-    gate->literal = literal;
     if (inet_pton(AF_INET, address, &v4->sin_addr) == 1) {
         v4->sin_family = AF_INET;
         v4->sin_port = port;
@@ -189,6 +202,7 @@ static void take_literal(struct gate *gate, const char *literal)
         v6->sin6_port = port;
         gate->server_len = sizeof(*v6);
     }
+    gate->name = xasprintf(v6->sin6_family == AF_INET6 ? "[%s]%s" : "%s%s", address, colon);
     free(address);
 }
 
@@ -264,6 +278,8 @@ void relay_end(struct relay *relay)
             close(relay->gates[i].listener);
     if (relay->end_fd >= 0)
         close(relay->end_fd);
+    for (size_t i = 0; i < relay->gates_len; i++)
+        free(relay->gates[i].name);
     free(relay->gates);
     free(relay->ports);
     free(relay);

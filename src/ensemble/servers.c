@@ -213,18 +213,34 @@ char *servers_export_addresses(const struct servers *servers)
     return list_addresses(servers, 0, servers->addresses_len, " ");
 }
 
-void servers_import_addresses(struct servers *servers, const char *line)
+/* "ADDRESS:PORT=NAME=NAME ADDRESS:PORT=NAME": names have neither blanks nor "=". */
+char *servers_export(const struct servers *servers)
 {
-    while (*line) {
-        size_t len = strcspn(line, " ");
+    char *line = xstrdup("");
 
-        struct address *address = take_address(servers, xstrndup(line, len));
+    for (size_t i = 0; i < servers->addresses_len; i++) {
+        const struct address *address = &servers->addresses[i];
 
-        /* By which of the names it was found is not known any more. */
-        for (size_t i = 0; i < servers->hosts_len; i++)
-            add_name(address, servers->hosts[i].name);
-        line += len + (line[len] == ' ');
+        xreplace(&line, xasprintf("%s%s%s", line, i ? " " : "", address->literal));
+        for (size_t j = 0; j < address->names_len; j++)
+            xreplace(&line, xasprintf("%s=%s", line, address->names[j]));
     }
+    return line;
+}
+
+void servers_import(struct servers *servers, const char *line)
+{
+    char *copy = xstrdup(line);
+    char *rest = copy;
+
+    while (rest && *rest) {
+        char *names = strsep(&rest, " ");
+        struct address *address = take_address(servers, xstrdup(strsep(&names, "=")));
+
+        while (names)
+            add_name(address, strsep(&names, "="));
+    }
+    free(copy);
 }
 
 const char *servers_chroot(const struct servers *servers)

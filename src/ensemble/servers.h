@@ -53,12 +53,15 @@ int servers_resolve(struct servers *servers, int64_t deadline, int stop_fd, char
 char *servers_connect_string(const struct servers *servers, unsigned int attempt,
                              const uint16_t *ports);
 
-/*
- * The resolved addresses as one line of text, to be freed, and back: for another process that has
- * parsed the same text but not resolved it.
- */
+/* The resolved addresses as one line of text, to be freed. */
 char *servers_export_addresses(const struct servers *servers);
-void servers_import_addresses(struct servers *servers, const char *line);
+
+/*
+ * The same with the names of each, and back: for another process that has parsed the same text but
+ * not resolved it.
+ */
+char *servers_export(const struct servers *servers);
+void servers_import(struct servers *servers, const char *line);
 
 /* "" where there is none, else it begins with a slash. */
 const char *servers_chroot(const struct servers *servers);

@@ -189,9 +189,12 @@ void session_close(struct session *session)
 {
     if (!session)
         return;
-    if (!drop_handle(session))
-        return; /* the library's threads may still use it */
+    bool dropped = drop_handle(session);
+
     relay_end(session->relay);
+    session->relay = NULL;
+    if (!dropped)
+        return; /* the library's threads may still use it */
     request_drop_all(session);
     trouble_listen(NULL);
     item_free(session->current);

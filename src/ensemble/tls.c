@@ -19,51 +19,110 @@ struct tls {
     bool has_certificate;
 };
 
-static const char *last_reason(const struct tls_library *library)
+/* The first reason of those that OpenSSL has noted is the most exact one. */
+static const char *first_reason(const struct tls_library *library)
 {
-    const char *reason = library->ERR_reason_error_string(library->ERR_peek_last_error());
+    const char *reason = library->ERR_reason_error_string(library->ERR_peek_error());
 
     return reason ? reason : "unknown error";
 }
 
-/* Why a file cannot be used: what the kernel says, or OpenSSL. */
-static const char *why_not(const struct tls_library *library, const char *file)
+/* Returns the name by which this process alone opens what this descriptor stands for. */
+static char *name_of(int fd)
 {
-    return access(file, R_OK) < 0 ? strerror(errno) : last_reason(library);
+    return xasprintf("/proc/self/fd/%d", fd);
 }
 
 static char *take_authorities(const struct tls *tls, const char *file)
 {
     const struct tls_library *library = tls->library;
+    char *fault = NULL;
+    char *name;
+    int fd;
 
     if (!file) {
         library->SSL_CTX_set_default_verify_paths(tls->context);
         return NULL;
     }
-    if (library->SSL_CTX_load_verify_file(tls->context, file) == 1)
-        return NULL;
-    return xasprintf("--cacert: no certificates in PEM can be read from %s: %s", file,
-                     why_not(library, file));
+    fd = private_file_open(file, NULL, &fault);
+    if (fd < 0)
+        return fault;
+    name = name_of(fd);
+    if (library->SSL_CTX_load_verify_file(tls->context, name) != 1)
+        fault = xasprintf("%s: has no certificates in PEM for --cacert: %s", file,
+                          first_reason(library));
+    free(name);
+    close(fd);
+    return fault;
+}
+
+/* OpenSSL's callback: nobody is asked for a pass phrase. */
+static int refuse_pass_phrase(char *text, int size, int writing, void *asked)
+{
+    (void)text;
+    (void)size;
+    (void)writing;
+    if (asked)
+        *(bool *)asked = true;
+    return -1;
+}
+
+static char *take_key(const struct tls *tls, const char *file)
+{
+    const struct tls_library *library = tls->library;
+    bool asked = false;
+    char *fault;
+    char *name;
+    int fd = private_file_open(file, "private key", &fault);
+
+    if (fd < 0)
+        return fault;
+    prctl(PR_SET_DUMPABLE, 0);
+    library->SSL_CTX_set_default_passwd_cb(tls->context, refuse_pass_phrase);
+    library->SSL_CTX_set_default_passwd_cb_userdata(tls->context, &asked);
+    name = name_of(fd);
+    if (library->SSL_CTX_use_PrivateKey_file(tls->context, name, SSL_FILETYPE_PEM) == 1)
+        fault = NULL;
+    else if (asked)
+        fault = xasprintf("%s: the private key has a pass phrase, for which zkflock cannot ask; "
+                          "take it off with openssl pkey",
+                          file);
+    else
+        fault = xasprintf("%s: has no private key in PEM: %s", file, first_reason(library));
+    library->SSL_CTX_set_default_passwd_cb_userdata(tls->context, NULL);
+    free(name);
+    close(fd);
+    return fault;
+}
+
+static char *take_certificate(const struct tls *tls, const char *file)
+{
+    const struct tls_library *library = tls->library;
+    char *fault;
+    char *name;
+    int fd = private_file_open(file, NULL, &fault);
+
+    if (fd < 0)
+        return fault;
+    name = name_of(fd);
+    fault = library->SSL_CTX_use_certificate_chain_file(tls->context, name) == 1
+                ? NULL
+                : xasprintf("%s: has no certificate in PEM for --cert: %s", file,
+                            first_reason(library));
+    free(name);
+    close(fd);
+    return fault;
 }
 
 static char *take_own(const struct tls *tls, const char *cert, const char *key)
 {
-    const struct tls_library *library = tls->library;
-    char *fault = private_file_fault(key, "private key");
+    char *fault = take_key(tls, key);
 
-    if (fault)
-        return fault;
-    prctl(PR_SET_DUMPABLE, 0);
-    if (library->SSL_CTX_use_PrivateKey_file(tls->context, key, SSL_FILETYPE_PEM) != 1)
-        return xasprintf("--key: no private key in PEM, without a pass phrase, can be read from "
-                         "%s: %s",
-                         key, last_reason(library));
-    if (library->SSL_CTX_use_certificate_chain_file(tls->context, cert) != 1)
-        return xasprintf("--cert: no certificate in PEM can be read from %s: %s", cert,
-                         why_not(library, cert));
-    if (library->SSL_CTX_check_private_key(tls->context) != 1)
-        return xasprintf("--key: %s is not the key of %s", key, cert);
-    return NULL;
+    if (!fault)
+        fault = take_certificate(tls, cert);
+    if (!fault && tls->library->SSL_CTX_check_private_key(tls->context) != 1)
+        fault = xasprintf("%s: is not the private key of %s", key, cert);
+    return fault;
 }
 
 struct tls *tls_new(const struct tls_files *files, enum exitcode *status, char **fault)
@@ -79,7 +138,7 @@ struct tls *tls_new(const struct tls_files *files, enum exitcode *status, char *
         *fault =
             xasprintf("--tls needs OpenSSL's library, which Debian calls libssl3: %s", dlerror());
     else if (!tls->context)
-        *fault = xasprintf("TLS cannot be started: %s", last_reason(tls->library));
+        *fault = xasprintf("TLS cannot be started: %s", first_reason(tls->library));
     if (!*fault) {
         *status = EXITCODE_CONFIG;
         tls->library->SSL_CTX_ctrl(tls->context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION,
@@ -106,26 +165,34 @@ static bool is_address(const char *name)
     return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
 }
 
+/* Has the server prove one of the names; an address counts only where no name was given. */
+static bool expect_names(const struct tls_library *library, SSL *ssl, const char *const *names,
+                         size_t count)
+{
+    X509_VERIFY_PARAM *param = library->SSL_get0_param(ssl);
+    const char *name = NULL;
+
+    library->X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+                                                        X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    for (size_t i = 0; i < count; i++) {
+        if (is_address(names[i]))
+            continue;
+        name = names[i];
+        if (library->X509_VERIFY_PARAM_add1_host(param, name, 0) != 1)
+            return false;
+    }
+    if (!name)
+        return library->X509_VERIFY_PARAM_set1_ip_asc(param, names[0]) == 1;
+    return library->SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+                             (void *)name) == 1;
+}
+
 SSL *tls_connection(const struct tls *tls, int fd, const char *const *names, size_t count)
 {
     const struct tls_library *library = tls->library;
     SSL *ssl = library->SSL_new(tls->context);
-    X509_VERIFY_PARAM *param = ssl ? library->SSL_get0_param(ssl) : NULL;
-    bool done = param && library->SSL_set_fd(ssl, fd) == 1;
 
-    if (param)
-        library->X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    for (size_t i = 0; i < count && done; i++) {
-        if (is_address(names[i])) {
-            done = library->X509_VERIFY_PARAM_set1_ip_asc(param, names[i]) == 1;
-            continue;
-        }
-        done = library->X509_VERIFY_PARAM_add1_host(param, names[i], 0) == 1;
-        if (i == 0)
-            library->SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
-                              (void *)names[i]);
-    }
-    if (done)
+    if (ssl && library->SSL_set_fd(ssl, fd) == 1 && expect_names(library, ssl, names, count))
         return ssl;
     if (ssl)
         library->SSL_free(ssl);

@@ -29,8 +29,8 @@ struct tls_files {
 struct tls *tls_new(const struct tls_files *files, enum exitcode *status, char **fault);
 
 /*
- * Begins a connection on a connected descriptor that does not block, to a server with one of these
- * names: count names or addresses.  NULL: no memory.
+ * Begins a connection on a connected descriptor that does not block, to a server that has to prove
+ * one of these: count host names, or addresses if there are no names.  NULL: no memory.
  */
 SSL *tls_connection(const struct tls *tls, int fd, const char *const *names, size_t count);
 

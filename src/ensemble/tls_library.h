@@ -11,6 +11,7 @@
 
 #define TLS_FUNCTIONS(X)                                                                           \
     X(ERR_clear_error)                                                                             \
+    X(ERR_peek_error)                                                                              \
     X(ERR_peek_last_error)                                                                         \
     X(ERR_reason_error_string)                                                                     \
     X(SSL_CTX_check_private_key)                                                                   \
@@ -18,6 +19,8 @@
     X(SSL_CTX_free)                                                                                \
     X(SSL_CTX_load_verify_file)                                                                    \
     X(SSL_CTX_new)                                                                                 \
+    X(SSL_CTX_set_default_passwd_cb)                                                               \
+    X(SSL_CTX_set_default_passwd_cb_userdata)                                                      \
     X(SSL_CTX_set_default_verify_paths)                                                            \
     X(SSL_CTX_set_verify)                                                                          \
     X(SSL_CTX_use_PrivateKey_file)                                                                 \

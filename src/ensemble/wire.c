@@ -20,8 +20,8 @@
 #include "base/xalloc.h"
 #include "ensemble/reply.h"
 
-/* Descriptors with higher numbers are not looked at. */
-enum { LINES = 1024 };
+/* There is no connection whose descriptor has a higher number. */
+enum { LINES = 65536 };
 
 enum { LENGTH_LEN = 4, BEGINNING_LEN = LENGTH_LEN + 8 };
 
@@ -223,10 +223,16 @@ static size_t give(struct line *line, void *bytes, size_t len)
 
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len)
 {
+    bool is_line = address->sa_family == AF_INET || address->sa_family == AF_INET6;
+
+    if (is_line && fd >= LINES) {
+        errno = EMFILE;
+        return -1;
+    }
     pthread_mutex_lock(&mutex);
     owner = getpid();
     forget(fd);
-    if (fd >= 0 && fd < LINES && (address->sa_family == AF_INET || address->sa_family == AF_INET6))
+    if (is_line && fd >= 0)
         lines[fd] = xcalloc(1, sizeof(struct line));
     pthread_mutex_unlock(&mutex);
     return __real_connect(fd, address, len);

@@ -53,7 +53,7 @@ void legacy_write(struct legacy *legacy, const struct session *session, const st
     if (in_force && now->identity.id == id && strcmp(now->text, next->text) == 0)
         return;
 
-    char *addresses = servers_export_addresses(servers);
+    char *addresses = servers_export(servers);
     size_t addresses_size = strlen(addresses) + 1;
 
     if (addresses_size <= TEXT_SIZE - locks_size) {
@@ -89,11 +89,12 @@ void legacy_settle(const struct legacy *legacy, struct servers *servers,
     if (!in_force)
         return;
     if (access_open(&access, access_terms, &fault) != 0) {
-        log_warning("%s", fault);
+        log_warning("%s; the keeper was killed, and its place in the queue ends with its session",
+                    fault);
         free(fault);
         return;
     }
-    servers_import_addresses(servers, entry->text + strlen(entry->text) + 1);
+    servers_import(servers, entry->text + strlen(entry->text) + 1);
 
     const struct session_terms terms = {
         .servers = servers, .timeout_ms = entry->timeout_ms, .access = &access};

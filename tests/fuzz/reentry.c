@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     char path[200];
 
     open_sockets();
-    servers_import_addresses(servers, "10.0.0.1:2181 10.0.0.2:2181");
+    servers_import(servers, "10.0.0.1:2181 10.0.0.2:2181");
     check_packet((const char *)bytes, size, servers);
     /* A path as the program takes them. */
     snprintf(path, sizeof(path), "/%.100s", text);

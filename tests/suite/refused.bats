@@ -90,7 +90,7 @@ teardown() {
 
 @test "an ensemble that wants clients to authenticate: 77 at once, by whoever asks" {
   serve -Dzookeeper.enforce.auth.enabled=true -Dzookeeper.enforce.auth.schemes=digest
-  refusal="$ZKFLOCK_SERVERS serves only clients that authenticate (ZooKeeper's enforce.auth or sessionRequireClientSASLAuth), which zkflock does not do"
+  refusal="$ZKFLOCK_SERVERS serves only clients that authenticate (ZooKeeper's enforce.auth or sessionRequireClientSASLAuth); give --auth-file, or --tls and --cert; SASL is not supported"
   # The options allow an hour of tries: status 77 must not come from a time that ran out.
   for kind in -x -s --unfair "--permits 2" "--with $LOCK.b" "--once-per 1h" "--retry 3"; do
     # shellcheck disable=SC2086 # options

@@ -258,10 +258,11 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
     refused 64 "$acl" "--acl gives nobody all of c, d, r and w, without which nobody could use the lock"
   done
   refused 64 world:all:cdrw "--acl has another world than world:anyone"
+  refused 64 digest:ann:secret:cdrwa "--acl has a digest that is not USER:HASH: the HASH is printed by openssl, see zkflock(7), RIGHTS"
   for acl in closed world:anyone world:anyone:x :anyone:cdrw; do
     refused 64 "$acl" "--acl takes open, creator, creator-read or SCHEME:ID:PERMS,..., where PERMS are some of cdrwa; not '$acl'"
   done
-  refused 77 nobody:knows:cdrwa "cannot create a znode in $LOCK: the server does not accept the ACL that --acl names: it does not know a scheme, or an ID is none of its scheme"
+  refused 77 nobody:knows:cdrwa "cannot create a znode in $LOCK: the server does not accept the ACL that --acl names: it does not know a scheme, an ID is none of its scheme, or it has not authenticated this client"
 }
 
 @test "the keeper is killed: the guard gives the lock back with the same credentials" {

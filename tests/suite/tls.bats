@@ -107,9 +107,18 @@ refused() {
   assert_output --partial "client.key: others than its owner may read or write the private key in it; chmod go-rw"
   chmod 600 "$KEYS/client.key"
   run -78 tls --cert "$KEYS/client.pem" --key "$KEYS/server.key" "$LOCK" touch ran
-  assert_output --partial "server.key is not the key of $KEYS/client.pem"
+  assert_output --partial "server.key: is not the private key of $KEYS/client.pem"
   run -78 tls --cacert nothing "$LOCK" touch ran
-  assert_output --partial "--cacert: no certificates in PEM can be read from $PWD/nothing: No such file or directory"
+  assert_output --partial "$PWD/nothing: cannot be read: No such file or directory"
+  mkfifo fifo
+  run -78 timeout 9 zkflock -z "$SECURE" --tls --cacert fifo "$LOCK" touch ran
+  assert_output --partial "$PWD/fifo: is no regular file"
+  openssl rsa -aes256 -passout pass:secret -in "$KEYS/client.key" -out locked.key 2>/dev/null
+  chmod 600 locked.key
+  run -78 tls --cert "$KEYS/client.pem" --key locked.key "$LOCK" touch ran
+  assert_output --partial "$PWD/locked.key: the private key has a pass phrase"
+  run -78 tls --cert "$KEYS/ca.key" --key "$KEYS/client.key" "$LOCK" touch ran
+  assert_output --partial "$KEYS/ca.key: has no certificate in PEM for --cert: no start line"
   run -64 zkflock -z "$SECURE" --cacert "$KEYS/ca.pem" "$LOCK" touch ran
   assert_output --partial "--cacert, --cert and --key go with --tls alone"
   run -64 tls --key "$KEYS/client.key" "$LOCK" touch ran
