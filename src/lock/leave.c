@@ -56,9 +56,11 @@ void leave_begin(struct lock *lock)
     lock->vacated = false;
     if (lock->pending || lock->retry)
         return;
-    if (!lock->node && lock->rc[TAG_CREATE] == ZNODEEXISTS && lock->step == STEP_JOIN)
+    if (!lock->node && is_predecessor_own(lock)) {
         claim_unfair(lock);
-    else if (!lock->node && is_predecessor_own(lock))
+        return;
+    }
+    if (!lock->node && lock->rc[TAG_CREATE] == ZNODEEXISTS && lock->step == STEP_JOIN)
         claim_unfair(lock);
     else if (!lock->node)
         leave_done(lock);

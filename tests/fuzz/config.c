@@ -1,6 +1,6 @@
 /*
  * A whole config file.  It is taken, or refused with status 78.  What is taken, written as a config
- * file again, comes to the same settings; each of these can stand in a file.
+ * file again, comes to the same settings.
  */
 #include "config/config.h"
 
@@ -46,7 +46,8 @@ static void check_again(const struct settings *settings)
             fprintf(out, "[lock %s]\n", setting->lock);
         else
             fprintf(out, "[zkflock]\n");
-        fprintf(out, "%s = %s\n", setting->name, setting->text);
+        /* Behind a blank a # would begin a comment. */
+        fprintf(out, "%s=%s\n", setting->name, setting->text);
     }
     fclose(out);
     MUST(read_file(&again, text, len) == 0);

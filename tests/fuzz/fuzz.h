@@ -19,7 +19,7 @@
 #define MUST(condition) fuzz_must((condition), #condition, __FILE__, __LINE__)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static int fuzz_stderr = STDERR_FILENO;
 
