@@ -125,6 +125,12 @@ static bool knows_holder(const struct keeper *keeper)
            *outlook_holder(keeper->wait.outlook);
 }
 
+static bool hides_holder(const struct keeper *keeper)
+{
+    return keeper->wait.outlook && outlook_known(keeper->wait.outlook) &&
+           outlook_hidden(keeper->wait.outlook);
+}
+
 /* A reader waits for writers alone, also where other readers hold the lock. */
 static const char *whose(const struct keeper *keeper)
 {
@@ -225,7 +231,7 @@ static void tell_change(struct keeper *keeper)
     char text[CONTENDER_WHO_SIZE + 128];
     char *line;
 
-    if (lock_phase(current) != LOCK_WAITING || !knows_holder(keeper))
+    if (lock_phase(current) != LOCK_WAITING || !(knows_holder(keeper) || hides_holder(keeper)))
         return;
     snprintf(change, sizeof(change), "%" PRId64 " %zu %d %s", lock_token(current), ahead(keeper),
              outlook_settles(keeper->wait.outlook), outlook_holder(keeper->wait.outlook));

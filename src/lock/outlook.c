@@ -3,7 +3,8 @@
  *   LIST -> GET     the first of the list is read
  *        -> LIST    nobody has a permit: the queue for turns is listed
  *        -> NONE    nobody is there, or the list was not to be had
- *   GET  -> NONE    known; or the first one went meanwhile, which the next look will see
+ *   GET  -> NONE    known, or may not be read; or the first one went meanwhile, which the next look
+ *                   will see
  */
 #include "lock/outlook.h"
 
@@ -32,6 +33,7 @@ struct outlook {
     bool of_leases;
     size_t next_ahead; /* of the look under way */
     size_t ahead;
+    bool hidden; /* the first one may not be read */
     char holder[CONTENDER_WHO_SIZE];
     bool settles;
     bool shared;
@@ -131,6 +133,7 @@ static void take_first(struct outlook *outlook, const struct session_event *even
 {
     struct contender told;
 
+    outlook->hidden = false;
     name_holder(outlook, event);
     contender_decode(event->data, event->data_len, &told);
     outlook->settles = told.terms.settling_ms > 0;
@@ -158,6 +161,10 @@ void outlook_handle(struct outlook *outlook, const struct session_event *event)
         list(outlook, false);
     } else if (event->rc == ZOK && step == STEP_GET) {
         take_first(outlook, event);
+    } else if (event->rc == ZNOAUTH && step == STEP_GET) {
+        outlook->holder[0] = '\0';
+        outlook->hidden = true;
+        learn(outlook);
     }
 }
 
@@ -179,6 +186,11 @@ size_t outlook_ahead(const struct outlook *outlook)
 const char *outlook_holder(const struct outlook *outlook)
 {
     return outlook->holder;
+}
+
+bool outlook_hidden(const struct outlook *outlook)
+{
+    return outlook->hidden;
 }
 
 bool outlook_settles(const struct outlook *outlook)

@@ -51,9 +51,12 @@ size_t outlook_ahead(const struct outlook *outlook);
 
 /*
  * Returns who stands first: as contender_who() has it, or the session that another client's znode
- * belongs to.  Empty if that is the own znode, or there is none.
+ * belongs to.  Empty if that is the own znode, is hidden, or there is none.
  */
 const char *outlook_holder(const struct outlook *outlook);
+
+/* Returns true if somebody stands first whose znode this client may not read. */
+bool outlook_hidden(const struct outlook *outlook);
 
 /* Returns true if that one does not hold yet, but waits for a holder that vanished. */
 bool outlook_settles(const struct outlook *outlook);

@@ -159,6 +159,21 @@ at_server() { # at_server LOG: the number of the server that was connected to la
   kill -KILL "$holder"
   run -0 tls -w 5 "$LOCK" echo ran
   assert_output ran
+  # Each of several servers has names of its own.
+  rm held
+  background -z "$SECURE,127.0.0.1:1,127.0.0.2:2" --tls --cacert "$KEYS/ca.pem" "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
+  holder=$!
+  eventually test -e held
+  kill -KILL "$holder"
+  run -0 tls -w 5 "$LOCK" echo ran
+  assert_output ran
+}
+
+@test "--tls: with hundreds of descriptors that somebody has left open" {
+  serve server none
+  run -0 bash -c 'ulimit -n 4096; for ((i = 0; i < 1200; i++)); do exec {fd}</dev/null; done; exec zkflock "$@"' - \
+    -z "$SECURE" --tls --cacert "$KEYS/ca.pem" --connect-timeout 5 "$LOCK" echo ran
+  assert_output ran
 }
 
 @test "--tls: nobody but zkflock itself gets through its port on loopback" {
