@@ -219,7 +219,7 @@ fuzz:
 combine:
 	@$(need) build zookeeper tests
 	@$(MAKE) --no-print-directory checked
-	@./tests/combine/triples $(BUILD) $(TRIPLES) $(SEED)
+	@./tests/combine/alone $(BUILD) --triples $(TRIPLES) --seed $(SEED)
 
 mutants:
 	@$(need) build zookeeper tests

@@ -129,7 +129,7 @@ static void forget_strange_credentials(struct options *options)
         forget_choice(options, CHOICE_AUTH_FILE);
 }
 
-int resolve_settings(struct options *options)
+static int resolve(struct options *options, bool whole)
 {
     int status = 0;
 
@@ -141,16 +141,21 @@ int resolve_settings(struct options *options)
     if (status == 0) {
         forget_files_of_tls(options);
         forget_strange_credentials(options);
-        status = together_check(options);
+        status = together_check(options, whole);
     }
     options->new_lease = options->lease ? options->lease : lease_with_room(options->kill_after);
     return status;
 }
 
+int resolve_settings(struct options *options)
+{
+    return resolve(options, true);
+}
+
 static int check_lock(const struct settings *files, enum action action, const char *name)
 {
     struct options scratch = {.settings = *files, .action = action, .name = name};
-    int status = resolve_settings(&scratch);
+    int status = resolve(&scratch, false);
 
     scratch.settings = (struct settings){0}; /* the caller's */
     options_release(&scratch);

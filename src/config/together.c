@@ -13,6 +13,11 @@
 
 /* ---- the table of what does not go together ---- */
 
+static bool takes_lock(const struct options *options)
+{
+    return ACTIONS_TAKE_LOCK & 1 << options->action;
+}
+
 /* Features of the settings in effect, and which settings have them. */
 #define FEATURES(X)                                                                                \
     X(SHARED, options->kind == NAMING_READER)                                                      \
@@ -25,7 +30,7 @@
     X(ONCE_PER, options->once_per)                                                                 \
     X(EVERY_TIME, !options->once_per)                                                              \
     X(NOW, options->now)                                                                           \
-    X(CREATOR, acl_needs_credentials(options->acl))                                                \
+    X(CREATOR, takes_lock(options) && acl_needs_credentials(options->acl))                         \
     X(NOBODY, !options->access.auth_file && !options->access.tls.cert)                             \
     X(TLS_FILE, options->access.tls.cacert || options->access.tls.cert || options->access.tls.key) \
     X(NO_TLS, !options->access.use_tls)                                                            \
@@ -83,14 +88,6 @@ static const struct apart apart_rows[] = {
     {{APART_UNFAIR, APART_STYLE},
      {CHOICE_KIND, CHOICE_NODE_STYLE},
      "--unfair does not go with --node-style: all of its kind use one name"},
-    {{APART_CREATOR, APART_NOBODY},
-     {CHOICE_ACL, CHOICE_AUTH_FILE},
-     "--acl creator, creator-read and auth: need credentials, without which nobody could use the "
-     "lock; give --auth-file, or --tls and --cert"},
-    {{APART_TLS_FILE, APART_NO_TLS},
-     {CHOICE_TLS},
-     "--cacert, --cert and --key go with --tls alone; give that, too, or leave them out"},
-    {{APART_KEY, APART_NO_CERT}, {CHOICE_TLS}, "--key goes with --cert alone"},
     {{APART_HOLD, APART_CONFLICT_0},
      {CHOICE_CONFLICT_STATUS},
      "-E 0 does not go with --hold: 0 means that the lock is held"},
@@ -110,8 +107,23 @@ static const struct apart apart_rows[] = {
      "--held does not go with --watch, which tells of locks that come free, too"},
 };
 
-/* Returns the first row that the settings in effect break; NULL if they go together. */
-static const struct apart *find_apart(const struct options *options)
+/* Rows of all settings together: the environment may add what a file leaves out. */
+static const struct apart whole_rows[] = {
+    {{APART_CREATOR, APART_NOBODY},
+     {CHOICE_ACL, CHOICE_AUTH_FILE},
+     "--acl creator, creator-read and auth: need credentials, without which nobody could use the "
+     "lock; give --auth-file, or --tls and --cert"},
+    {{APART_TLS_FILE, APART_NO_TLS},
+     {CHOICE_TLS_CACERT, CHOICE_TLS_CERT},
+     "--cacert, --cert and --key go with --tls alone; give that, too, or leave them out"},
+    {{APART_KEY, APART_NO_CERT}, {CHOICE_TLS_KEY}, "--key goes with --cert alone"},
+};
+
+/*
+ * Returns the first row that the settings in effect break; NULL if they go together.  whole: they
+ * are all there are.
+ */
+static const struct apart *find_apart(const struct options *options, bool whole)
 {
     const bool has[] = {
 #define X(name, condition) [APART_##name] = (condition),
@@ -122,6 +134,9 @@ static const struct apart *find_apart(const struct options *options)
     for (size_t i = 0; i < sizeof(apart_rows) / sizeof(apart_rows[0]); i++)
         if (has[apart_rows[i].features[0]] && has[apart_rows[i].features[1]])
             return &apart_rows[i];
+    for (size_t i = 0; whole && i < sizeof(whole_rows) / sizeof(whole_rows[0]); i++)
+        if (has[whole_rows[i].features[0]] && has[whole_rows[i].features[1]])
+            return &whole_rows[i];
     return NULL;
 }
 
@@ -214,7 +229,7 @@ static const struct setting *take_with_kind(const struct options *options,
     }
     if (own) {
         log_set_place(own->origin);
-        *status = refuse_apart(find_apart(&of_own));
+        *status = refuse_apart(find_apart(&of_own, false));
         lock->kind = kind_of(&of_own);
     }
     return own;
@@ -345,7 +360,7 @@ static int find_part_faults(const struct options *options, const struct setting 
 {
     int status = 0;
 
-    if (!(ACTIONS_TAKE_LOCK & 1 << options->action))
+    if (!takes_lock(options))
         return 0;
     for (size_t i = 0; i < options->with_len && status == 0; i++)
         status = find_part_fault(options, options->with[i].path, blamed);
@@ -358,11 +373,11 @@ static int find_part_faults(const struct options *options, const struct setting 
     return find_part_fault(options, options->lock, blamed);
 }
 
-int together_check(struct options *options)
+int together_check(struct options *options, bool whole)
 {
     static const enum choice times[] = {CHOICE_LEASE, CHOICE_KILL_AFTER, CHOICE_LOCK_DELAY};
     const struct setting *blamed = blame(foremost(options, times, 3));
-    const struct apart *row = find_apart(options);
+    const struct apart *row = find_apart(options, whole);
     int status = find_lease_fault(options);
 
     if (status == 0 && row) {

@@ -154,7 +154,7 @@ struct ACL_vector *acl_parse(const char *text, char **fault)
 
 bool acl_needs_credentials(const struct ACL_vector *acl)
 {
-    for (int i = 0; i < acl->count; i++)
+    for (int i = 0; acl && i < acl->count; i++)
         if (strcmp(acl->data[i].id.scheme, "auth") == 0)
             return true;
     return false;

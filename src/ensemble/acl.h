@@ -19,7 +19,8 @@
  */
 struct ACL_vector *acl_parse(const char *text, char **fault);
 
-/* Returns whether it names the client that makes the znode, which then needs credentials. */
+/* Returns whether it names the client that makes the znode, which then needs credentials; NULL does
+ * not. */
 bool acl_needs_credentials(const struct ACL_vector *acl);
 
 /* Returns whether it is open. */

@@ -68,6 +68,14 @@ OPTIONS = ACTIONS + [
     option("--quiet", choice="log", means=(("quiet", True),)),
     option("--log-format json"),
     option("--log-syslog"),
+    option("--auth-file AUTH"),
+    option("--acl creator", "creator", choice="acl"),
+    option("--acl open", choice="acl"),
+    option("--show-command none"),
+    option("--tls -z SECURE --cacert CA", choice="tls"),
+    option("--cacert CA", "tls-file"),
+    option("--cert PAIR", "tls-file"),
+    option("--key PAIR", "tls-file"),
 ]
 
 KEYS = [
@@ -92,4 +100,9 @@ KEYS = [
     key("retry = 1", "retry", choice="retry"),
     key("log-level = error", choice="log"),
     key("log-format = json"),
+    key("auth-file = AUTH", "auth-file"),
+    key("acl = creator-read", "creator", choice="acl"),
+    key("show-command = name"),
+    key("tls = no", choice="tls"),
+    key("cacert = CA", "tls-file"),
 ]

@@ -46,10 +46,10 @@ EFFECTS = {name: actions for actions, names in (
     (RUNS, "--once-per --skip-exit-code --deadline --max-runtime --tree --close"),
     ({"run"}, "--now"),
     (TAKES, "-e --exclusive --shared --permits --unfair --with --no-reentry -E --hook --retry --retry-delay"
-            " --node-style --lease --signal --kill-after --on-lost --lock-delay"),
+            " --node-style --lease --signal --kill-after --on-lost --lock-delay --acl --show-command"),
     (WAITS, "-n -w"),
     (ASKS_SERVERS, "--connect-timeout --session-timeout"),
-    (ALL, "--servers --config --verbose --quiet --log-format --log-syslog"),
+    (ALL, "--servers --config --verbose --quiet --log-format --log-syslog --auth-file --tls --cacert --cert --key"),
     ({"--hold", "--unlock"}, "--export --for"),
     ({"--list"}, "--json --watch --names --held"),
     ({"--revoke", "--break"}, "--yes"),
@@ -60,7 +60,7 @@ APART = [frozenset(row.split()) for row in (
     "shared plain", "shared permits", "exclusive permits", "unfair permits", "style permits",
     "once permits", "once shared", "shared unfair", "exclusive unfair", "style unfair",
     "hold conflict", "now every-time", "skip-exit-code every-time", "retry-delay no-retry",
-    "names json", "names watch", "held watch")]
+    "names json", "names watch", "held watch", "creator nobody", "tls-file no-tls", "key no-cert")]
 
 
 def in_effect(items):
@@ -95,6 +95,11 @@ def features_of(items, means):
         features["every-time"] = False
     if "retry" not in features:
         features["no-retry"] = False
+    for absent, present in (("nobody", {"auth-file", "cert"}), ("no-tls", {"tls"}), ("no-cert", {"cert"})):
+        if not present & features.keys():
+            features[absent] = False
+    if means["action"] not in TAKES:
+        features.pop("creator", None)  # it makes no znode
     if means["action"] == "--show-config":
         for shown in ("retry-delay", "skip-exit-code"):
             features.pop(shown, None)

@@ -2,7 +2,7 @@
 
 load helper
 
-pairs() { "$TESTS_DIR/combine/run" -b "$ZKFLOCK_BUILD" "$ONE" --root "$LOCK" --part "$1"; }
+pairs() { "$TESTS_DIR/combine/alone" "$ZKFLOCK_BUILD" --part "$1"; }
 
 @test "all pairs of options and keys, at locks of all kinds, the first quarter" {
   pairs 1/4
