@@ -111,8 +111,8 @@ static const struct apart apart_rows[] = {
 static const struct apart whole_rows[] = {
     {{APART_CREATOR, APART_NOBODY},
      {CHOICE_ACL, CHOICE_AUTH_FILE},
-     "--acl creator, creator-read and auth: need credentials, without which nobody could use the "
-     "lock; give --auth-file, or --tls and --cert"},
+     "--acl gives the lock to clients with credentials alone, and this one has none; give "
+     "--auth-file, or --tls and --cert"},
     {{APART_TLS_FILE, APART_NO_TLS},
      {CHOICE_TLS_CACERT, CHOICE_TLS_CERT},
      "--cacert, --cert and --key go with --tls alone; give that, too, or leave them out"},

@@ -154,10 +154,17 @@ struct ACL_vector *acl_parse(const char *text, char **fault)
 
 bool acl_needs_credentials(const struct ACL_vector *acl)
 {
-    for (int i = 0; acl && i < acl->count; i++)
-        if (strcmp(acl->data[i].id.scheme, "auth") == 0)
-            return true;
-    return false;
+    bool serves_anybody = !acl;
+
+    for (int i = 0; acl && i < acl->count; i++) {
+        const struct ACL *one = &acl->data[i];
+
+        if (strcmp(one->id.scheme, "auth") == 0)
+            return true; /* servers refuse it from a client without */
+        serves_anybody |= (is_world(one) || strcmp(one->id.scheme, "ip") == 0) &&
+                          ((one->perms | of_everybody(acl)) & TO_CONTEND) == TO_CONTEND;
+    }
+    return !serves_anybody;
 }
 
 bool acl_is_open(const struct ACL_vector *acl)

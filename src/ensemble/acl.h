@@ -19,8 +19,10 @@
  */
 struct ACL_vector *acl_parse(const char *text, char **fault);
 
-/* Returns whether it names the client that makes the znode, which then needs credentials; NULL does
- * not. */
+/*
+ * Returns true if a client without credentials cannot create a znode with this ACL, or could not
+ * use it; false for NULL.
+ */
 bool acl_needs_credentials(const struct ACL_vector *acl);
 
 /* Returns whether it is open. */

@@ -80,6 +80,19 @@ as_ann() { ZK_DIGEST="ann:se cret:x" zk "$ZKFLOCK_SERVERS" "$@"; }
   shown "$PWD/ann" -z "$ONE"
 }
 
+@test "an ACL in a config file, and the credentials elsewhere" {
+  printf '[zkflock]\nacl = creator\n' >config
+  run -0 zkflock --config config --auth-file ann "$LOCK" echo ran
+  run -0 env ZKFLOCK_AUTH_FILE="$PWD/ann" zkflock --config config "$LOCK" echo ran
+  run -78 zkflock --config config "$LOCK" touch ran
+  assert_output "zkflock: config:2: --acl gives the lock to clients with credentials alone, and this one has none; give --auth-file, or --tls and --cert"
+  assert_not_exist ran
+  run -77 zkflock --config config --list "$LOCK"
+  # A further lock with a section of its own.
+  printf '[zkflock]\nacl = creator\n[lock %s]\nkind = shared\n' "$LOCK.b" >config
+  run -0 zkflock --config config --auth-file ann --with "$LOCK.b" "$LOCK" echo ran
+}
+
 @test "the environment's TLS: a later 'no' takes its files along, another certificate its key" {
   shown() { # shown LINE...: with $tls and $options
     # shellcheck disable=SC2086 # may be empty
@@ -226,13 +239,13 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
   ends_with 0 "$holder"
   ends_with 0 "$waiter"
   assert_exist next
-  # On a lock of its creator's no contender is open to others.
+  # On a lock of its creator's no contender is open to others.  Its own rights come on top.
   run -0 zkflock --auth-file ann --acl creator-read "$LOCK.own" true
   own_acl "$LOCK.own"
-  assert_output "digest:ann:$hash:rwcda,world:anyone:r"
+  assert_output "digest:ann:$hash:rwcda,world:anyone:r,digest:ann:$hash:rwcda"
   run -0 zkflock --auth-file ann --acl creator --permits 2 "$LOCK.two" true
   own_acl "$LOCK.two" --permits 2
-  assert_output "digest:ann:$hash:rwcda"
+  assert_output "digest:ann:$hash:rwcda,digest:ann:$hash:rwcda"
   # A right that the lock does not give on its children is the contender's own all the same.
   run -0 zkflock --auth-file ann --acl "auth::cdrwa" "$LOCK.less" true
   run -0 as_ann setacl "$LOCK.less" world:anyone:cdr "digest:ann:$hash:a"
@@ -251,8 +264,8 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
     run -1 zk "$ZKFLOCK_SERVERS" stat "$LOCK"
     assert_not_exist ran
   }
-  for acl in creator creator-read auth::cdrwa; do
-    refused 64 "$acl" "--acl creator, creator-read and auth: need credentials, without which nobody could use the lock; give --auth-file, or --tls and --cert"
+  for acl in creator creator-read auth::cdrwa "digest:bob:$(digest_of bob:other):cdrwa"; do
+    refused 64 "$acl" "--acl gives the lock to clients with credentials alone, and this one has none; give --auth-file, or --tls and --cert"
   done
   for acl in world:anyone:r world:anyone:cdr,ip:127.0.0.1:cdr; do
     refused 64 "$acl" "--acl gives nobody all of c, d, r and w, without which nobody could use the lock"
@@ -262,7 +275,7 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
   for acl in closed world:anyone world:anyone:x :anyone:cdrw; do
     refused 64 "$acl" "--acl takes open, creator, creator-read or SCHEME:ID:PERMS,..., where PERMS are some of cdrwa; not '$acl'"
   done
-  refused 77 nobody:knows:cdrwa "cannot create a znode in $LOCK: the server does not accept the ACL that --acl names: it does not know a scheme, an ID is none of its scheme, or it has not authenticated this client"
+  refused 77 nobody:knows:cdrwa,ip:127.0.0.1:cdrw "cannot create a znode in $LOCK: the server does not accept the ACL that --acl names: it does not know a scheme, an ID is none of its scheme, or it has not authenticated this client"
 }
 
 @test "the keeper is killed: the guard gives the lock back with the same credentials" {

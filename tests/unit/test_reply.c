@@ -301,8 +301,8 @@ static void test_acl(void)
         {"creator-read", 2, false, true},
         {"world:anyone:cdrwa", 1, true, false},
         {"world:anyone:rwcd", 1, false, false},
-        {"world:anyone:r,digest:a:" HASH ":wcd", 2, false, false},
-        {"x509:CN=zk,O=Example, Inc:cdrw", 1, false, false},
+        {"world:anyone:r,digest:a:" HASH ":wcd", 2, false, true},
+        {"x509:CN=zk,O=Example, Inc:cdrw", 1, false, true},
         {"ip:fe80::1:cdrw", 1, false, false},
     };
     static const char *const bad[] = {"",
