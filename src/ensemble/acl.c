@@ -88,6 +88,12 @@ static bool is_world(const struct ACL *one)
     return strcmp(one->id.scheme, "world") == 0;
 }
 
+/* Returns true for an entry that clients without credentials are meant by. */
+static bool is_anonymous(const struct ACL *one)
+{
+    return is_world(one) || strcmp(one->id.scheme, "ip") == 0;
+}
+
 /* Returns the permissions that everybody has. */
 static int of_everybody(const struct ACL_vector *acl)
 {
@@ -161,8 +167,8 @@ bool acl_needs_credentials(const struct ACL_vector *acl)
 
         if (strcmp(one->id.scheme, "auth") == 0)
             return true; /* servers refuse it from a client without */
-        serves_anybody |= (is_world(one) || strcmp(one->id.scheme, "ip") == 0) &&
-                          ((one->perms | of_everybody(acl)) & TO_CONTEND) == TO_CONTEND;
+        serves_anybody |=
+            is_anonymous(one) && ((one->perms | of_everybody(acl)) & TO_CONTEND) == TO_CONTEND;
     }
     return !serves_anybody;
 }
@@ -190,6 +196,15 @@ static bool is_masked(const struct ACL *one)
     return strcmp(one->id.scheme, "digest") == 0 && colon && strcmp(colon, ":x") == 0;
 }
 
+/* Returns true if others than those with credentials are told all of the ACL. */
+static bool is_shown_to_others(const struct ACL_vector *acl)
+{
+    for (int i = 0; i < acl->count; i++)
+        if (is_anonymous(&acl->data[i]) && acl->data[i].perms & ZOO_PERM_ADMIN)
+            return true;
+    return false;
+}
+
 struct ACL_vector *acl_inherit(const struct ACL_vector *above)
 {
     struct ACL_vector *acl;
@@ -198,8 +213,8 @@ struct ACL_vector *acl_inherit(const struct ACL_vector *above)
         if (is_masked(&above->data[i]))
             return NULL;
     acl = acl_copy(above);
-    /* Where everybody is ADMIN, everybody would be told the hash of the own password. */
-    if (!acl_is_open(acl))
+    /* Where clients without a password are ADMIN, they would be told the hash of the own one. */
+    if (!is_shown_to_others(acl))
         append(acl, xstrdup("auth"), xstrdup(""), ZOO_PERM_ALL);
     return acl;
 }

@@ -33,8 +33,9 @@ struct ACL_vector *acl_copy(const struct ACL_vector *acl);
 
 /*
  * Makes the ACL of a znode from that of the one that it is to stand in: the same, and everything
- * for the client itself, which has to have credentials.  Returns a new ACL, or NULL if it is not
- * told whole: servers hide the hashes of passwords from clients that have no ADMIN.
+ * for the client itself, which has to have credentials; without that if clients without credentials
+ * would be told the hash of its password.  Returns a new ACL, or NULL if that one is not told
+ * whole: servers hide such hashes from clients that have no ADMIN.
  */
 struct ACL_vector *acl_inherit(const struct ACL_vector *above);
 

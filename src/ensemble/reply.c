@@ -78,7 +78,7 @@ static void skip_acl(struct rest *rest)
 {
     int32_t count = take_int(rest);
 
-    rest->sound = rest->sound && count >= -1 && (count < 0 || (size_t)count <= rest->len / 12);
+    rest->sound = rest->sound && count >= 0 && (size_t)count <= rest->len / 12;
     for (int32_t i = 0; i < count && rest->sound; i++) {
         skip(rest, 4);
         skip_string(rest);

@@ -82,6 +82,8 @@ static void note_parent(struct lock *lock, const struct session_event *event)
                                           .cversion = event->stat.cversion,
                                           .children = event->stat.numChildren};
     lock->mzxid = event->stat.mzxid;
+    lock->parent_czxid = event->stat.czxid;
+    lock->parent_aversion = event->stat.aversion;
     lock->pzxid = event->stat.pzxid;
     if (record_decode(event->data, event->data_len, &record)) {
         lock->record = record;
@@ -92,6 +94,20 @@ static void note_parent(struct lock *lock, const struct session_event *event)
     } else {
         lock->record_state = RECORD_FOREIGN;
     }
+}
+
+static void note_acl(struct lock *lock, const struct session_event *event)
+{
+    struct own_acl *acl = &lock->acl;
+
+    acl_free(acl->list);
+    acl->list = event->rc == ZOK ? acl_inherit(event->acl) : NULL;
+    acl->czxid = event->rc == ZOK ? event->stat.czxid : event->rc == ZNONODE ? 0 : LOCK_ANY_ACL;
+    acl->aversion = event->stat.aversion;
+    if (event->rc == ZOK && !acl->list && acl_is_open(session_acl(lock->session)))
+        log_warning("the ACL of %s is not shown whole to this client, which lacks ADMIN: its "
+                    "contenders there are open to everybody; give --acl",
+                    lock->path);
 }
 
 void flight_note_answer(struct lock *lock, const struct session_event *event)
@@ -109,8 +125,7 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
         lock->made = event->rc == ZOK;
         break;
     case TAG_ACL:
-        acl_free(lock->acl);
-        lock->acl = event->rc == ZOK ? acl_inherit(event->acl) : NULL;
+        note_acl(lock, event);
         break;
     case TAG_CREATE:
         if (event->rc == ZOK) {

@@ -5,7 +5,9 @@
  * flight_landed() decides the next step.
  *
  *   MAKE_PARENTS -> JOIN              the lock's znode is made, then the own one in it
- *   ASK_ACL -> JOIN                   with credentials: the own znode gets the lock's ACL
+ *   ASK_ACL -> JOIN                   with credentials: the own znode gets the lock's ACL, which is
+ *                                     asked for before the first JOIN
+ *   JOIN  -> BACK_OFF -> ASK_ACL      the lock's znode, or its ACL, is another one by now
  *   JOIN  -> HELD                     alone, nobody vanished: one round trip  [count_consider]
  *         -> LIST -> HELD             first, nobody vanished
  *                 -> WATCH -> idle    others are ahead; waits for the predecessor  [queue_up]

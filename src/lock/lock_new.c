@@ -88,7 +88,7 @@ void lock_free(struct lock *lock)
     free(lock->outer_path);
     free(lock->node);
     free(lock->predecessor);
-    acl_free(lock->acl);
+    acl_free(lock->acl.list);
     free(lock->failure_text);
     free(lock);
 }

@@ -137,6 +137,20 @@ struct above {
     uint32_t vanished; /* from that lock, and not counted out */
 };
 
+/*
+ * The ACL that the own znode gets.  That of the lock's znode is asked for by a client with
+ * credentials, before it makes the own one.
+ */
+struct own_acl {
+    bool asked;
+    struct ACL_vector *list; /* NULL: the session's */
+    int64_t czxid;           /* of the lock's znode then; 0: there was none; or LOCK_ANY_ACL */
+    int32_t aversion;
+};
+
+/* A czxid of a lock's znode whose ACL may be any: this client has made it, or may not know. */
+#define LOCK_ANY_ACL INT64_C(-1)
+
 /* A told_base that no record has. */
 #define LOCK_UNTOLD INT64_C(-1)
 
@@ -177,18 +191,19 @@ struct lock {
     enum counting counting;
     struct recipe_census census;
     int64_t mzxid; /* of the lock's znode */
+    int64_t parent_czxid;
+    int32_t parent_aversion;
     int64_t pzxid; /* the last change to the children */
     unsigned int remade;
     bool told_of_strangers;
     bool is_around; /* what a zkflock around this one holds stands in this queue */
     bool is_kazoo_semaphore;
-    bool is_semaphore;      /* has the znodes of one below it */
-    size_t listed;          /* contenders in the last list */
-    int64_t listed_pzxid;   /* the last change to the children that the list shows; 0: no list */
-    bool made;              /* by this contender */
-    bool acl_asked;         /* by step_ask_acl(), of the znode that is there now */
-    struct ACL_vector *acl; /* that the own znode gets; NULL: the session's */
-    bool undo;              /* on leaving it goes too: it should not have been made */
+    bool is_semaphore;    /* has the znodes of one below it */
+    size_t listed;        /* contenders in the last list */
+    int64_t listed_pzxid; /* the last change to the children that the list shows; 0: no list */
+    bool made;            /* by this contender */
+    struct own_acl acl;
+    bool undo; /* on leaving it goes too: it should not have been made */
     struct above above;
 
     /* the own znode */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "ensemble/acl.h"
 #include "lock/lock_parts.h"
 
 static bool is_unfair(const struct lock *lock)
@@ -121,7 +122,36 @@ static void wait_in_line(struct lock *lock)
 /* Goes on without: a lock that is not there has no ACL, and one may be hidden from this client. */
 void queue_acl_asked(struct lock *lock)
 {
-    lock->acl_asked = true;
+    lock->acl.asked = true;
+    step_join(lock);
+}
+
+/* Returns true if the lock's znode, or its ACL, is not the one that was asked for before. */
+static bool has_other_acl(const struct lock *lock)
+{
+    return lock->acl.asked && lock->acl.czxid != LOCK_ANY_ACL &&
+           (lock->parent_czxid != lock->acl.czxid || lock->parent_aversion != lock->acl.aversion);
+}
+
+/* Makes the own znode once more, with the ACL of the lock. */
+static void join_with_other_acl(struct lock *lock)
+{
+    lock->acl.asked = false;
+    lock->place = (struct recipe_place){0};
+    step_back_off(lock);
+}
+
+static void take_session_acl(struct lock *lock)
+{
+    acl_free(lock->acl.list);
+    lock->acl.list = NULL;
+    lock->acl.czxid = LOCK_ANY_ACL;
+}
+
+/* Joins with the session's ACL: the server does not take the one of the lock from this client. */
+static void join_without_acl(struct lock *lock)
+{
+    take_session_acl(lock);
     step_join(lock);
 }
 
@@ -142,12 +172,16 @@ void queue_joined(struct lock *lock)
             "the name of the next contender of %s is that of a znode made by hand; delete "
             "it, or choose another --node-style",
             lock->path);
+    else if (rc == ZINVALIDACL && lock->acl.list)
+        join_without_acl(lock);
     else if (rc != ZOK)
         leave_because_rc(lock, rc, "create a znode in", lock->path);
     else if (lock->rc[TAG_PARENT] != ZOK)
         leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
     else if (!accept_znode(lock))
         return;
+    else if (has_other_acl(lock))
+        join_with_other_acl(lock);
     else if (lock->terms.permits && is_last_change(lock))
         permit_consider(lock);
     else if (lock->census.children == 1 && is_last_change(lock))
@@ -171,7 +205,9 @@ void queue_parents_made(struct lock *lock)
 {
     int rc = lock->rc[TAG_ANCESTOR];
 
-    lock->acl_asked = rc == ZOK; /* the session's, then */
+    lock->acl.asked = rc == ZOK;
+    if (rc == ZOK)
+        take_session_acl(lock); /* as the lock has */
     if (rc == ZOK || rc == ZNODEEXISTS)
         step_join(lock);
     else if (rc == ZNONODE && !lock->ancestor_failed)

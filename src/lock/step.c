@@ -79,7 +79,7 @@ void step_ask_acl(struct lock *lock)
 
 void step_join(struct lock *lock)
 {
-    if (session_has_credentials(lock->session) && !lock->acl_asked) {
+    if (session_has_credentials(lock->session) && !lock->acl.asked) {
         step_ask_acl(lock);
         return;
     }
@@ -99,7 +99,7 @@ void step_join(struct lock *lock)
     lock->told_base = LOCK_UNTOLD;
     session_create(lock->session, lock_tag(lock, TAG_CREATE), own, data,
                    lock->terms.kind == NAMING_UNFAIR ? ZOO_EPHEMERAL : ZOO_EPHEMERAL_SEQUENTIAL,
-                   lock->acl);
+                   lock->acl.list);
     session_get(lock->session, lock_tag(lock, TAG_PARENT), lock->path, SESSION_NO_WATCH);
     read_above(lock);
     free(data);
