@@ -145,32 +145,50 @@ static int take_argument(struct options *options, const struct option_row *row, 
     return *done ? text_flush() : take_option(options, row);
 }
 
-/* Takes what the environment says.  What the command line overrides is not checked. */
+/* Takes a variable of the environment, unless the command line overrides it. */
+static int take_variable(struct options *options, const char *name, const char *key)
+{
+    const struct option_row *row = option_table_key(key);
+    char *value = getenv(name + 1);
+
+    if (!value || !*value || options->typed[row->choice])
+        return 0;
+    return resolve_check(settings_add(
+        &options->settings,
+        &(struct setting){
+            .level = SETTINGS_ENVIRONMENT, .row = row, .name = (char *)name, .text = value}));
+}
+
 static int take_environment(struct options *options)
 {
     static const struct {
         const char *name; /* with a dollar in front */
         const char *key;
     } variables[] = {
-        {"$" SERVERS_VARIABLE, "servers"},  {"$" AUTH_FILE_VARIABLE, "auth-file"},
-        {"$" ACCESS_TLS_VARIABLE, "tls"},   {"$" ACCESS_CACERT_VARIABLE, "cacert"},
-        {"$" ACCESS_CERT_VARIABLE, "cert"}, {"$" ACCESS_KEY_VARIABLE, "key"},
+        {"$" SERVERS_VARIABLE, "servers"},      {"$" ACCESS_TLS_VARIABLE, "tls"},
+        {"$" ACCESS_CACERT_VARIABLE, "cacert"}, {"$" ACCESS_CERT_VARIABLE, "cert"},
+        {"$" ACCESS_KEY_VARIABLE, "key"},
     };
     int status = 0;
 
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]) && status == 0; i++) {
-        const struct option_row *row = option_table_key(variables[i].key);
-        char *value = getenv(variables[i].name + 1);
-
-        if (!value || !*value || options->typed[row->choice])
-            continue;
-        status = resolve_check(
-            settings_add(&options->settings, &(struct setting){.level = SETTINGS_ENVIRONMENT,
-                                                               .row = row,
-                                                               .name = (char *)variables[i].name,
-                                                               .text = value}));
-    }
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]) && status == 0; i++)
+        status = take_variable(options, variables[i].name, variables[i].key);
     return status;
+}
+
+/*
+ * Takes the environment's credentials, unless the servers are others than the environment's.  To be
+ * called when all other settings are known.
+ */
+static int take_credentials(struct options *options)
+{
+    const struct setting *servers =
+        settings_find(&options->settings, CHOICE_SERVERS, options->name);
+    const char *home = getenv(SERVERS_VARIABLE);
+
+    if (home && *home && !servers_alike(home, servers ? servers->text : SERVERS_DEFAULT))
+        return 0;
+    return take_variable(options, "$" AUTH_FILE_VARIABLE, "auth-file");
 }
 
 /* ---- operands ---- */
@@ -319,6 +337,8 @@ int arguments_parse(struct options *options, int argc, char **argv, bool *done)
         status = take_config(options);
     if (status == 0)
         take_listed(options);
+    if (status == 0)
+        status = take_credentials(options);
     if (status == 0)
         status = resolve_settings(options);
     if (status == 0)

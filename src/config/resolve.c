@@ -119,16 +119,6 @@ static void forget_files_of_tls(struct options *options)
     }
 }
 
-/* Forgets the environment's credentials for other servers than the environment's. */
-static void forget_strange_credentials(struct options *options)
-{
-    const char *home = getenv(SERVERS_VARIABLE);
-
-    if (is_of_environment(find(options, CHOICE_AUTH_FILE)) && home && *home &&
-        !servers_alike(home, servers_text(options->servers)))
-        forget_choice(options, CHOICE_AUTH_FILE);
-}
-
 static int resolve(struct options *options, bool whole)
 {
     int status = 0;
@@ -140,7 +130,6 @@ static int resolve(struct options *options, bool whole)
         options->once_per = 0; /* of a config file; there is no command that could succeed */
     if (status == 0) {
         forget_files_of_tls(options);
-        forget_strange_credentials(options);
         status = together_check(options, whole);
     }
     options->new_lease = options->lease ? options->lease : lease_with_room(options->kill_after);

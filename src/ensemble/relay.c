@@ -71,15 +71,17 @@ static bool read_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer)
 
 /*
  * Returns true if the other end of a connection is a socket of this process.  That is told by both
- * addresses: another process may connect from the library's port to another gate.
+ * addresses: another process may connect from the library's port to another gate.  *error: why it
+ * could not be found out; else 0.
  */
-static bool is_own(int connection)
+static bool is_own(int connection, int *error)
 {
     struct sockaddr_in here = {0};
     struct sockaddr_in there = {0};
     bool found = false;
     DIR *fds = opendir("/proc/self/fd");
 
+    *error = fds ? 0 : errno;
     if (!fds)
         return false;
     if (read_ends(connection, &here, &there)) {
@@ -99,6 +101,7 @@ static void take_connection(struct relay *relay, const struct gate *gate)
 {
     int local = accept4(gate->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct passage *passage;
+    int error;
 
     if (local < 0) {
         if (errno == EAGAIN || errno == ECONNABORTED)
@@ -107,7 +110,9 @@ static void take_connection(struct relay *relay, const struct gate *gate)
         relay->accept_at = clock_now() + REST;
         return;
     }
-    if (!is_own(local) || relay->under_way_len == PASSAGES_MAX) {
+    if (!is_own(local, &error) || relay->under_way_len == PASSAGES_MAX) {
+        if (error)
+            relay->trouble(relay->context, strerror(error), error);
         close(local);
         return;
     }

@@ -22,8 +22,11 @@ struct tls {
 /* The first reason of those that OpenSSL has noted is the most exact one. */
 static const char *first_reason(const struct tls_library *library)
 {
-    const char *reason = library->ERR_reason_error_string(library->ERR_peek_error());
+    unsigned long error = library->ERR_peek_error();
+    const char *reason = library->ERR_reason_error_string(error);
 
+    if (ERR_SYSTEM_ERROR(error))
+        reason = strerror(ERR_GET_REASON(error));
     return reason ? reason : "unknown error";
 }
 
@@ -154,6 +157,8 @@ struct tls *tls_new(const struct tls_files *files, enum exitcode *status, char *
     tls->has_certificate = files->cert;
     if (!*fault)
         return tls;
+    if (ERR_SYSTEM_ERROR(tls->library ? tls->library->ERR_peek_error() : 0))
+        *status = EXITCODE_OSERR;
     tls_free(tls);
     return NULL;
 }
