@@ -64,6 +64,67 @@ teardown() {
   steps_are JOIN LEAVE CLOSE
 }
 
+# Has zkflock ask for the ACL of each lock.
+with_credentials() {
+  echo digest:ann:secret >ann
+  chmod 600 ann
+  export ZKFLOCK_AUTH_FILE=$PWD/ann
+  unset ZKFLOCK_SERVERS # whose credentials these would be
+}
+
+@test "with credentials: zkflock asks for the ACL of the lock first, and once" {
+  with_credentials
+  asks "$LOCK" true
+  ends_with 0 "$asker"
+  steps_are ASK_ACL JOIN LEAVE CLOSE
+  close_proxy
+  LOCK=$LOCK/new
+  asks "$LOCK" true
+  ends_with 0 "$asker"
+  steps_are ASK_ACL JOIN MAKE_PARENTS JOIN LEAVE CLOSE
+}
+
+@test "with credentials: the answer about the ACL is lost" {
+  with_credentials
+  PROXY_OF=acl listen lose-reply 1
+  background -z "$VIA" --session-timeout 40 "$LOCK" true
+  asker=$!
+  proxy_strikes
+  let_pass
+  ends_with 0 "$asker"
+  steps_are ASK_ACL ASK_ACL JOIN LEAVE CLOSE
+}
+
+@test "with credentials: the lock is another one when zkflock joins" {
+  with_credentials
+  PROXY_OF=create listen hold-request 1
+  # shellcheck disable=SC2016 # for the shell inside
+  background -z "$VIA" --session-timeout 40 --acl creator "$LOCK" sh -c 'zk "$0" acl "$ZKFLOCK_NODE" >acl' "$ONE"
+  asker=$!
+  proxy_strikes
+  zkflock -z "$ONE" --remove "$LOCK"
+  zkflock -z "$ONE" --lease 60 --acl world:anyone:rwcd,world:anyone:a "$LOCK" true
+  let_pass
+  ends_with 0 "$asker"
+  steps_are ASK_ACL JOIN LEAVE ASK_ACL JOIN LEAVE CLOSE
+  assert contains acl "world:anyone:rwcd,world:anyone:a"
+}
+
+@test "with credentials: the lock did not exist, and another client has made it when zkflock joins" {
+  with_credentials
+  LOCK=$LOCK/new
+  PROXY_OF=create listen hold-request 1
+  # shellcheck disable=SC2016
+  background -z "$VIA" --session-timeout 40 --acl creator "$LOCK" sh -c 'zk "$0" acl "$ZKFLOCK_NODE" >acl' "$ONE"
+  asker=$!
+  proxy_strikes
+  ZKFLOCK_AUTH_FILE='' zkflock -z "$ONE" --lease 60 "$LOCK" true
+  let_pass
+  ends_with 0 "$asker"
+  steps_are ASK_ACL JOIN LEAVE ASK_ACL JOIN LEAVE CLOSE
+  assert contains acl "world:anyone:rwcda"
+}
+
 @test "a lock that does not exist" {
   LOCK=$LOCK/new
   asks "$LOCK" true

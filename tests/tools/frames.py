@@ -1,9 +1,10 @@
 """Parses the messages between a client and a ZooKeeper server, as far as tests need it."""
 import struct
 
-OPERATIONS = {1: "create", 2: "delete", 3: "exists", 4: "get", 5: "set", 7: "set-acl", 8: "children",
+OPERATIONS = {1: "create", 2: "delete", 3: "exists", 4: "get", 5: "set", 6: "acl", 7: "set-acl",
+              8: "children",
               9: "sync", 11: "ping", 12: "children", 13: "check", 14: "multi", 15: "create",
-              19: "create", -11: "close", 101: "watches", 105: "watches"}
+              19: "create", -11: "close", 100: "auth", 101: "watches", 105: "watches"}
 
 
 class Reader:
@@ -37,7 +38,7 @@ class Reader:
 def operation(kind, reader):
     """One request, or one part of a multi, as words."""
     name = OPERATIONS.get(kind, str(kind))
-    if name in ("ping", "close", "watches") or name == str(kind):
+    if name in ("ping", "close", "auth", "watches") or name == str(kind):
         return name
     words = [name, reader.buffer()]
     if name in ("create", "set"):
