@@ -105,6 +105,10 @@ static void test_replies(void)
     put_zeros(&frame, STAT);
     check_reply("ACL", frame, ZOO_GETACL_OP);
     frame = header(7, 0);
+    put_int(&frame, -1);
+    put_zeros(&frame, STAT);
+    CHECK("an ACL of -1", !sound(&frame, frame.len, ZOO_GETACL_OP));
+    frame = header(7, 0);
     check_reply("delete", frame, ZOO_DELETE_OP);
     frame = header(7, -101);
     check_reply("an error", frame, ZOO_GETDATA_OP);
