@@ -2,16 +2,27 @@
  * What stands between the client library and the kernel.  The target is both: as the library it
  * sends requests and reads, as the kernel it takes and gives bytes in pieces of any size.  Whatever
  * comes, the library reads what the server has sent, byte for byte, and nothing of a frame before
- * all of it has come and is sound; from a frame on that is not, each read fails with EBADMSG.
+ * all of it has come and is sound; from a frame on that is not, each read fails with EBADMSG.  The
+ * parts of a multi count however few bytes of it the kernel takes at once.
  */
 #include <errno.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <zookeeper/proto.h>
+#include <zookeeper/zookeeper.h>
+
 #include "ensemble/reply.h"
 #include "fuzz.h"
 
-enum { FD = 77, ROOM = 1 << 16, DUE_MAX = 200, REQUEST_LEN = 16 };
+enum {
+    FD = 77,
+    ROOM = 1 << 16,
+    DUE_MAX = 200,
+    PARTS_MAX = 3,
+    BEGINNING_LEN = 12, /* of a request: length, xid, type */
+    REQUEST_MAX = BEGINNING_LEN + (PARTS_MAX + 1) * 48,
+};
 
 /* As the linker names them, see src/ensemble/wire.c. */
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len);
@@ -39,10 +50,14 @@ static bool broken;
 
 /* Requests whose beginning the kernel has taken. */
 static struct reply_due due[DUE_MAX];
+static unsigned char parts[DUE_MAX][PARTS_MAX];
 static size_t due_begin;
 static size_t due_end;
 static size_t taken_len; /* of the request under way */
 static bool greeted;
+static bool authenticated;
+static unsigned char request[REQUEST_MAX];
+static size_t request_len;
 
 /* ---- the kernel ---- */
 
@@ -81,7 +96,9 @@ ssize_t __real_recv(int fd, void *bytes, size_t len, int flags)
 
 ssize_t __real_send(int fd, const void *bytes, size_t len, int flags)
 {
-    unsigned int most = fuzz_below(&input, REQUEST_LEN + 1);
+    unsigned int most = fuzz_byte(&input);
+
+    most = most > 200 ? REQUEST_MAX : most % 17;
 
     (void)bytes;
     (void)flags;
@@ -150,6 +167,34 @@ static void put_connect(void)
     put_zeros(16);
 }
 
+/* Puts a proper reply to a multi, all of whose parts have failed or none has. */
+static void put_results(void)
+{
+    const struct reply_due *oldest = &due[due_begin];
+    struct oarchive *out = create_buffer_oarchive();
+    struct ReplyHeader header = {.xid = oldest->xid};
+    struct MultiHeader end = {.type = -1, .done = 1, .err = -1};
+    struct Stat stat = {0};
+    bool failed = fuzz_below(&input, 2);
+
+    serialize_ReplyHeader(out, "", &header);
+    for (size_t i = 0; i < oldest->parts_len; i++) {
+        int32_t type = failed ? -1 : oldest->parts[i];
+
+        serialize_MultiHeader(out, "", &(struct MultiHeader){.type = type});
+        if (failed)
+            serialize_ErrorResponse(out, "", &(struct ErrorResponse){.err = -101});
+        else if (type == ZOO_CREATE_OP)
+            serialize_CreateResponse(out, "", &(struct CreateResponse){.path = (char[]){"/a"}});
+        else if (type == ZOO_SETDATA_OP)
+            serialize_SetDataResponse(out, "", &(struct SetDataResponse){.stat = stat});
+    }
+    serialize_MultiHeader(out, "", &end);
+    put_int((uint32_t)get_buffer_len(out));
+    put(get_buffer(out), (size_t)get_buffer_len(out));
+    close_buffer_oarchive(&out, 1);
+}
+
 /* ---- the library ---- */
 
 static size_t number_at(const unsigned char *at)
@@ -168,7 +213,8 @@ static void begin_frame(void)
     MUST(given_len - read_len >= 4);
     len = number_at(stream + read_len);
     MUST(given_len - read_len == 4 + len);
-    MUST(answered ? reply_is_sound(frame, len, oldest, &taken) : reply_is_connect(frame, len));
+    MUST(answered ? reply_is_sound(frame, len, oldest, authenticated, &taken)
+                  : reply_is_connect(frame, len));
     due_begin += taken;
     answered = true;
     frame_end = read_len + 4 + len;
@@ -185,8 +231,8 @@ static void check_broken(void)
     MUST(read_len == frame_end && given_len - read_len >= 4);
     len = number_at(stream + read_len);
     MUST(len > REPLY_MAX || given_len - read_len == 4 + len);
-    MUST(len > REPLY_MAX ||
-         !(answered ? reply_is_sound(frame, len, oldest, &taken) : reply_is_connect(frame, len)));
+    MUST(len > REPLY_MAX || !(answered ? reply_is_sound(frame, len, oldest, authenticated, &taken)
+                                       : reply_is_connect(frame, len)));
 }
 
 static void receive(size_t most)
@@ -217,30 +263,89 @@ static void receive(size_t most)
     free(bytes);
 }
 
+static void put_part(struct oarchive *out, int32_t type)
+{
+    static char path[] = "/a";
+    struct ACL one = {.perms = 31, .id = {path, path}};
+    struct buffer data = {.len = 1, .buff = path};
+
+    serialize_MultiHeader(out, "", &(struct MultiHeader){.type = type, .err = -1});
+    if (type == ZOO_CREATE_OP)
+        serialize_CreateRequest(
+            out, "", &(struct CreateRequest){.path = path, .data = data, .acl = {1, &one}});
+    else if (type == ZOO_DELETE_OP)
+        serialize_DeleteRequest(out, "", &(struct DeleteRequest){.path = path});
+    else if (type == ZOO_SETDATA_OP)
+        serialize_SetDataRequest(out, "", &(struct SetDataRequest){.path = path, .data = data});
+    else
+        serialize_CheckVersionRequest(out, "", &(struct CheckVersionRequest){.path = path});
+}
+
+/* Draws the parts of a multi and appends them to the request. */
+static void draw_parts(struct reply_due *next, unsigned char *types)
+{
+    static const unsigned char of[] = {ZOO_CHECK_OP, ZOO_SETDATA_OP, ZOO_DELETE_OP, ZOO_CREATE_OP};
+    struct oarchive *out = create_buffer_oarchive();
+    size_t len;
+
+    next->parts = types;
+    next->parts_len = fuzz_below(&input, PARTS_MAX + 1);
+    for (size_t i = 0; i < next->parts_len; i++) {
+        types[i] = of[fuzz_below(&input, 4)];
+        put_part(out, types[i]);
+    }
+    serialize_MultiHeader(out, "", &(struct MultiHeader){.type = -1, .done = 1, .err = -1});
+    len = (size_t)get_buffer_len(out);
+    MUST(BEGINNING_LEN + len <= REQUEST_MAX);
+    memcpy(request + BEGINNING_LEN, get_buffer(out), len);
+    request_len = BEGINNING_LEN + len;
+    close_buffer_oarchive(&out, 1);
+}
+
+/* Begins a request, which may be one whose answer comes out of order, or that of credentials. */
+static void draw_request(void)
+{
+    static const unsigned char of[] = {1, 2, 3, 4, 5, 8, 9, 12, 14, 15, 13, 6};
+    unsigned int which = fuzz_below(&input, 16);
+    struct reply_due *next = &due[due_end];
+
+    memset(request, 0, sizeof(request));
+    *next = (struct reply_due){.xid = 1 + (int32_t)due_end};
+    request_len = 16;
+    request[7] = (unsigned char)next->xid;
+    if (which < 2) {
+        memset(request + 4, 0xff, 4);
+        request[7] = which ? (unsigned char)-1 : (unsigned char)REPLY_XID_AUTH;
+    }
+    request[11] = of[fuzz_below(&input, sizeof(of))];
+    next->type = request[11];
+    if (next->type == ZOO_MULTI_OP)
+        draw_parts(next, parts[due_end]);
+    request[3] = (unsigned char)(request_len - 4);
+}
+
 /* Sends a request until the kernel has taken all of it, or on another occasion. */
 static void send_request(void)
 {
-    static const unsigned char of[] = {1, 2, 3, 4, 5, 8, 9, 12, 14, 15, 13};
-    static unsigned char request[REQUEST_LEN];
+    bool had_begun = taken_len >= BEGINNING_LEN;
+    unsigned char *bytes;
     ssize_t len;
 
     if (taken_len == 0 && due_end == DUE_MAX)
         return;
-    if (taken_len == 0) {
-        memset(request, 0, sizeof(request));
-        request[3] = REQUEST_LEN - 4;
-        request[7] = (unsigned char)(1 + due_end);
-        if (fuzz_below(&input, 8) == 0)
-            memset(request + 4, 0xff, 4); /* an xid whose answer comes out of order */
-        request[11] = of[fuzz_below(&input, sizeof(of))];
-    }
-    len = __wrap_send(FD, request + taken_len, REQUEST_LEN - taken_len, MSG_NOSIGNAL);
+    if (taken_len == 0)
+        draw_request();
+    bytes = (unsigned char *)fuzz_copy(request + taken_len, request_len - taken_len);
+    len = __wrap_send(FD, bytes, request_len - taken_len, MSG_NOSIGNAL);
+    free(bytes);
     if (len <= 0)
         return;
-    if (greeted && taken_len < 12 && taken_len + (size_t)len >= 12 && request[4] == 0)
-        due[due_end++] = (struct reply_due){.xid = request[7], .type = request[11]};
     taken_len += (size_t)len;
-    if (taken_len == REQUEST_LEN) {
+    if (greeted && !had_begun && taken_len >= BEGINNING_LEN) {
+        authenticated |= request[4] == 0xff && request[7] == (unsigned char)REPLY_XID_AUTH;
+        due_end += request[4] == 0;
+    }
+    if (taken_len == request_len) {
         taken_len = 0;
         greeted = true;
     }
@@ -251,7 +356,7 @@ static void begin(void)
     const struct sockaddr_in address = {.sin_family = AF_INET};
 
     sent_len = given_len = read_len = frame_end = due_begin = due_end = taken_len = 0;
-    closed = answered = broken = greeted = false;
+    closed = answered = broken = greeted = authenticated = false;
     __wrap_connect(FD, (const struct sockaddr *)&address, sizeof(address));
 }
 
@@ -276,8 +381,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
             break;
         case 5:
         case 6:
-        case 7:
             put_frame();
+            break;
+        case 7:
+            if (due_begin < due_end && due[due_begin].type == ZOO_MULTI_OP)
+                put_results();
+            else
+                put_frame();
             break;
         case 8:
         case 9:
