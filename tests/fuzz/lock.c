@@ -7,7 +7,13 @@
  *   - who holds a lock has a proof: a write that named its znode, sent when lock_proven_at() says,
  *     which this session's ensemble has carried out; and the proofs do not go back;
  *   - a lock that is over asks for nothing more; one that was lost says why;
- *   - lock_leave() comes to an end once all is answered, and nothing is leaked.
+ *   - lock_leave() comes to an end once all is answered, and nothing is leaked;
+ *   - with credentials a contender asks for the ACL of the lock's znode before it makes its own one
+ *     there, and asks again before the next one once it was told that somebody else made the lock's
+ *     znode or that the znode, or the own one in it, is gone; the own znode gets the ACL that
+ *     acl_inherit() makes of the last answer, or the session's; the session's, too, if the
+ * contender has made the lock's znode;
+ *   - without credentials no ACL is asked for or given.
  *
  * As long as all answers are true, also if some are lost:
  *   - who gets a lock is alone: nobody who excludes it stands before it in the queue, and of a
@@ -20,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/lease.h"
+#include "ensemble/acl.h"
 #include "lock/recipe.h"
 #include "lock/record.h"
 #include "session.h"
@@ -33,6 +40,10 @@ struct track {
     int64_t proven_at;
     int64_t busy_until; /* a command of a holder that vanished may run */
     unsigned int asked;
+    unsigned int generation; /* of the session that the rest was learnt in */
+    const char *acl;         /* that an own znode gets, as acl_text() prints it; NULL: not known */
+    int64_t acl_of;          /* the czxid of the lock's znode that this is for */
+    bool may_be_another;     /* the contender was told since that it is gone, or the own znode */
 };
 
 /* A write that named a znode and was carried out. */
@@ -65,9 +76,42 @@ static void trace(const char *what, const char *path, int tag, int rc)
                 path, tag, rc);
 }
 
+/* Returns what is known of the lock that has made a request; of another session nothing is. */
+static struct track *track_of(const struct request *request)
+{
+    struct track *track = &tracks[request->tag / lock_first_tag(1)];
+
+    if (track->generation != session.generation) {
+        track->generation = session.generation;
+        track->acl = NULL;
+        track->may_be_another = false;
+    }
+    return track;
+}
+
+static void check_acl_asked(const struct request *request)
+{
+    size_t i = (size_t)(request->tag / lock_first_tag(1));
+    struct track *track = track_of(request);
+    const struct znode *lock = ensemble_find(items[i].path);
+
+    if (request->type == ZOO_GETACL_OP)
+        MUST(strcmp(request->parts[0].path, items[i].path) == 0);
+    if (request->type != ZOO_CREATE_OP)
+        return;
+    if (request->parts[0].number == ZOO_PERSISTENT || !session.has_credentials) {
+        MUST(strcmp(request->acl, "-") == 0);
+        return;
+    }
+    MUST(track->acl != NULL);
+    MUST(!track->may_be_another || !lock || lock->stat.czxid == track->acl_of);
+    MUST(strcmp(request->acl, track->acl) == 0);
+}
+
 static void session_asked(const struct request *request)
 {
     trace("asks", request->parts[0].path, request->tag, request->type);
+    check_acl_asked(request);
     tracks[request->tag / lock_first_tag(1)].asked++;
 }
 
@@ -235,6 +279,45 @@ static void note_proof(const struct news *news)
     }
 }
 
+/* Returns true if the answer says that the lock's znode, or the own one in it, is not there. */
+static bool tells_of_absence(size_t i, const struct news *news)
+{
+    const struct request *request = &news->request;
+    const char *path = request->parts[news->event.failed_op].path;
+    const char *node = set->locks[i] ? lock_node(set->locks[i]) : NULL;
+
+    return news->event.rc == ZNONODE && request->type != ZOO_DELETE_OP &&
+           (strcmp(path, items[i].path) == 0 || request->type == ZOO_CREATE_OP ||
+            (node && strcmp(path, node) == 0));
+}
+
+/* Notes what an answer says of the ACL that the next own znode gets. */
+static void note_acl(const struct news *news)
+{
+    const struct request *request = &news->request;
+    struct track *track = track_of(request);
+    size_t i = (size_t)(track - tracks);
+    struct ACL_vector *acl = NULL;
+    bool of_lock = strcmp(request->parts[0].path, items[i].path) == 0;
+
+    if (session_rc_unknown(news->event.rc))
+        return;
+    if (request->type == ZOO_GETACL_OP) {
+        if (news->event.rc == ZOK)
+            acl = acl_inherit(news->event.acl);
+    } else if (request->type != ZOO_CREATE_OP || !of_lock || news->event.rc == ZNONODE) {
+        track->may_be_another |= tells_of_absence(i, news);
+        return;
+    } else if (news->event.rc != ZOK) {
+        track->acl = NULL; /* it is another's, and has to be asked about */
+        return;
+    }
+    track->acl = ensemble_keep(acl_text(acl));
+    track->acl_of = request->czxid;
+    track->may_be_another = false;
+    acl_free(acl);
+}
+
 /* Returns false if there was nothing. */
 static bool deliver(void)
 {
@@ -243,8 +326,10 @@ static bool deliver(void)
 
     if (!news)
         return false;
-    if (news->event.type == SESSION_REPLY)
+    if (news->event.type == SESSION_REPLY) {
         note_proof(news);
+        note_acl(news);
+    }
     trace(names[news->event.type], news->event.path ? news->event.path : "", news->event.tag,
           news->event.rc);
     lockset_handle(set, &news->event);
@@ -345,13 +430,33 @@ static void other_writes(size_t i)
                     first ? "zkflock/1 held exclusive\n" : "zkflock/1 waiting exclusive\n", -1, 0);
 }
 
-/* Somebody takes an own znode away, asks for the lock, or writes what is no record. */
+/* Somebody removes a lock with all that is in it, and perhaps makes another one. */
+static void remove_lock(size_t i)
+{
+    const struct znode *lock = ensemble_find(items[i].path);
+
+    if (!lock)
+        return;
+    is_true &= lock->stat.numChildren == 0 && session_now >= tracks[i].busy_until;
+    for (size_t j = ensemble.len; j-- > 0;) {
+        if (j >= ensemble.len || !is_child(&ensemble.znodes[j], items[i].path))
+            continue;
+        is_taken = true;
+        ensemble_do(ZOO_DELETE_OP, ensemble.znodes[j].path, NULL, -1, 0);
+        j = ensemble.len;
+    }
+    ensemble_do(ZOO_DELETE_OP, ensemble_copy(items[i].path), NULL, -1, 0);
+    if (fuzz_below(&input, 2))
+        ensemble_do(ZOO_CREATE_OP, ensemble_copy(items[i].path), "", ZOO_PERSISTENT, 0);
+}
+
+/* Somebody takes an own znode away, asks for the lock, writes what is no record, or removes it. */
 static void meddle(size_t i)
 {
     static const char *const data[] = {"", "foreign", "3", "zkflock/1 base=7 lease=1000ms\n"};
     const char *node = set->locks[i] ? lock_node(set->locks[i]) : NULL;
 
-    switch (fuzz_below(&input, 4)) {
+    switch (fuzz_below(&input, 5)) {
     case 0:
         is_taken = true;
         if (node)
@@ -365,8 +470,11 @@ static void meddle(size_t i)
         is_true = false;
         ensemble_do(ZOO_SETDATA_OP, items[i].path, data[fuzz_below(&input, 4)], -1, 0);
         break;
-    default:
+    case 3:
         ensemble_do(ZOO_CREATE_OP, ensemble_copy(items[i].path), "", ZOO_PERSISTENT, 0);
+        break;
+    default:
+        remove_lock(i);
         break;
     }
 }
@@ -406,6 +514,8 @@ static void lie(void)
         return;
     is_true = false;
     news = session_serve(false);
+    if (news->event.acl)
+        news->event.acl = &acls[fuzz_below(&input, sizeof(acls) / sizeof(acls[0]))];
     switch (fuzz_below(&input, 6)) {
     case 0:
         news->event.data = ensemble_keep(fuzz_draw_text(&input, 100));
@@ -439,6 +549,15 @@ static void lie(void)
 }
 
 /* ---- a run ---- */
+
+/* The last byte says it: so inputs mean the same without it. */
+static void begin_session(void)
+{
+    unsigned int which = input.len > 0 ? input.bytes[--input.len] : 0;
+
+    session.has_credentials = which & 1;
+    session.told = which >> 1;
+}
 
 static void begin_set(void)
 {
@@ -593,6 +712,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     is_true = true;
     is_taken = false;
     next_tick = CLOCK_NEVER;
+    begin_session();
     begin_set();
     set = lockset_new(&session, items, items_len);
     check();

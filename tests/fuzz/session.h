@@ -8,6 +8,7 @@
 
 #include "ensemble/session.h"
 
+#include "acl_text.h"
 #include "ensemble.h"
 
 enum { PARTS_MAX = 510, NAMES_MAX = ZNODES_MAX, QUEUE_MAX = 1024 };
@@ -18,7 +19,12 @@ struct request {
     int type;
     struct ask *parts;
     size_t count;
+    const char *acl; /* of a create: as acl_text() prints it */
+    int64_t czxid;   /* of the znode at the first part's path when it was answered; 0: none */
 };
+
+/* What the ensemble answers when the ACL of a znode is asked for. */
+enum told { TOLD_OPEN, TOLD_WHOLE, TOLD_MASKED, TOLD_NOAUTH, TOLD_NONODE, TOLD_LIMIT };
 
 /* What the owner has not taken yet, with the request that it answers. */
 struct news {
@@ -43,6 +49,8 @@ struct session {
     struct watch fired[WATCHES_MAX]; /* without contact: told of when there is contact again */
     int fired_types[WATCHES_MAX];
     size_t fired_len;
+    bool has_credentials;
+    unsigned int told; /* shifts what is told of a znode's ACL, see read_acl() */
 };
 
 static struct session session;
@@ -86,7 +94,7 @@ static void ensemble_fired(const char *path, int type)
 
 /* ---- what the owner asks ---- */
 
-static void ask(int tag, int type, const struct ask *parts, size_t count)
+static void ask(int tag, int type, const struct ask *parts, size_t count, const char *acl)
 {
     struct request *request;
 
@@ -95,7 +103,8 @@ static void ask(int tag, int type, const struct ask *parts, size_t count)
     request = &session.queue[session.end++];
     if (session.end == QUEUE_MAX)
         abort(); /* no input is so long */
-    *request = (struct request){.tag = tag, .sent = session_now, .type = type, .count = count};
+    *request =
+        (struct request){.tag = tag, .sent = session_now, .type = type, .count = count, .acl = acl};
     request->parts = calloc(count, sizeof(parts[0]));
     for (size_t i = 0; i < count; i++) {
         request->parts[i] = parts[i];
@@ -107,13 +116,15 @@ static void ask(int tag, int type, const struct ask *parts, size_t count)
 
 static void ask_one(int tag, int type, const char *path, const char *data, int number, bool watch)
 {
-    ask(tag, type, &(struct ask){type, path, data, number, watch}, 1);
+    ask(tag, type, &(struct ask){type, path, data, number, watch}, 1, NULL);
 }
 
-void session_create(struct session *s, int tag, const char *path, const char *data, int mode)
+void session_create(struct session *s, int tag, const char *path, const char *data, int mode,
+                    const struct ACL_vector *acl)
 {
     (void)s;
-    ask_one(tag, ZOO_CREATE_OP, path, data, mode, false);
+    ask(tag, ZOO_CREATE_OP, &(struct ask){ZOO_CREATE_OP, path, data, mode, false}, 1,
+        ensemble_keep(acl_text(acl)));
 }
 
 void session_get(struct session *s, int tag, const char *path, enum session_watch watch)
@@ -126,6 +137,12 @@ void session_get_children(struct session *s, int tag, const char *path, enum ses
 {
     (void)s;
     ask_one(tag, ZOO_GETCHILDREN2_OP, path, NULL, -1, watch == SESSION_SET_WATCH);
+}
+
+void session_get_acl(struct session *s, int tag, const char *path)
+{
+    MUST(s->has_credentials);
+    ask_one(tag, ZOO_GETACL_OP, path, NULL, -1, false);
 }
 
 void session_exists(struct session *s, int tag, const char *path)
@@ -175,7 +192,7 @@ void session_multi(struct session *s, int tag, zoo_op_t *ops, int count)
             parts[i].number = ops[i].check_op.version;
         }
     }
-    ask(tag, ZOO_MULTI_OP, parts, (size_t)count);
+    ask(tag, ZOO_MULTI_OP, parts, (size_t)count, NULL);
     if (session.linked)
         return;
     session.connected = false;
@@ -185,6 +202,11 @@ void session_multi(struct session *s, int tag, zoo_op_t *ops, int count)
 bool session_connected(const struct session *s)
 {
     return s->connected;
+}
+
+bool session_has_credentials(const struct session *s)
+{
+    return s->has_credentials;
 }
 
 int64_t session_id(const struct session *s)
@@ -210,8 +232,10 @@ bool session_rc_unknown(int rc)
 static struct news *answer(struct request *request, int rc)
 {
     struct news *news = news_add(SESSION_REPLY);
+    const struct znode *znode = ensemble_find(request->parts[0].path);
 
     news->request = *request;
+    news->request.czxid = znode ? znode->stat.czxid : 0;
     news->event.tag = request->tag;
     news->event.sent = request->sent;
     news->event.rc = rc;
@@ -233,6 +257,29 @@ static void list(const char *path, struct news *news)
     news->event.children = news->names;
 }
 
+static struct ACL acl_open[] = {{31, {(char[]){"world"}, (char[]){"anyone"}}}};
+static struct ACL acl_whole[] = {
+    {31, {(char[]){"digest"}, (char[]){"anna:AbCdEfGhIjKlMnOpQrStUvWxYz0="}}},
+    {1, {(char[]){"world"}, (char[]){"anyone"}}},
+};
+static struct ACL acl_masked[] = {{31, {(char[]){"digest"}, (char[]){"anna:x"}}}};
+
+static const struct ACL_vector acls[] = {
+    [TOLD_OPEN] = {1, acl_open}, [TOLD_WHOLE] = {2, acl_whole}, [TOLD_MASKED] = {1, acl_masked}};
+
+/* A znode that is made anew has another ACL. */
+static int read_acl(const struct znode *znode, struct news *news)
+{
+    enum told told = (session.told + (unsigned int)znode->stat.czxid) % TOLD_LIMIT;
+
+    if (told == TOLD_NOAUTH)
+        return ZNOAUTH;
+    if (told == TOLD_NONODE)
+        return ZNONODE;
+    news->event.acl = &acls[told];
+    return ZOK;
+}
+
 static int read_znode(const struct request *request, struct news *news)
 {
     const struct ask *part = &request->parts[0];
@@ -243,6 +290,8 @@ static int read_znode(const struct request *request, struct news *news)
     if (!znode)
         return ZNONODE;
     news->event.stat = znode->stat;
+    if (request->type == ZOO_GETACL_OP)
+        return read_acl(znode, news);
     if (request->type == ZOO_GETDATA_OP) {
         news->event.data = znode->data;
         news->event.data_len = strlen(znode->data);
@@ -295,6 +344,7 @@ static struct news *session_serve(bool lost)
     memcpy(news->names, scratch.names, sizeof(news->names));
     news->event.children = news->names;
     news->event.children_len = scratch.event.children_len;
+    news->event.acl = scratch.event.acl;
     return news;
 }
 
