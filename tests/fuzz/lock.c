@@ -279,7 +279,10 @@ static void note_proof(const struct news *news)
     }
 }
 
-/* Returns true if the answer says that the lock's znode, or the own one in it, is not there. */
+/*
+ * Returns true if the answer says that the lock's znode, or the own one in it, is not there.  To a
+ * sync no server says that.
+ */
 static bool tells_of_absence(size_t i, const struct news *news)
 {
     const struct request *request = &news->request;
@@ -287,6 +290,7 @@ static bool tells_of_absence(size_t i, const struct news *news)
     const char *node = set->locks[i] ? lock_node(set->locks[i]) : NULL;
 
     return news->event.rc == ZNONODE && request->type != ZOO_DELETE_OP &&
+           request->type != ZOO_SYNC_OP &&
            (strcmp(path, items[i].path) == 0 || request->type == ZOO_CREATE_OP ||
             (node && strcmp(path, node) == 0));
 }
