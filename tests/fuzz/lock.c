@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "base/lease.h"
 #include "ensemble/acl.h"
+#include "lock/lock_state.h"
 #include "lock/recipe.h"
 #include "lock/record.h"
 #include "session.h"
@@ -281,7 +282,7 @@ static void note_proof(const struct news *news)
 
 /*
  * Returns true if the answer says that the lock's znode, or the own one in it, is not there.  To a
- * sync no server says that.
+ * sync no server says that, and with --unfair the predecessor may be called like the own one.
  */
 static bool tells_of_absence(size_t i, const struct news *news)
 {
@@ -290,7 +291,7 @@ static bool tells_of_absence(size_t i, const struct news *news)
     const char *node = set->locks[i] ? lock_node(set->locks[i]) : NULL;
 
     return news->event.rc == ZNONODE && request->type != ZOO_DELETE_OP &&
-           request->type != ZOO_SYNC_OP &&
+           request->type != ZOO_SYNC_OP && request->tag % lock_first_tag(1) != TAG_PREDECESSOR &&
            (strcmp(path, items[i].path) == 0 || request->type == ZOO_CREATE_OP ||
             (node && strcmp(path, node) == 0));
 }
