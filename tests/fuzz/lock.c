@@ -290,6 +290,9 @@ static bool tells_of_absence(size_t i, const struct news *news)
     const char *path = request->parts[news->event.failed_op].path;
     const char *node = set->locks[i] ? lock_node(set->locks[i]) : NULL;
 
+    /* While --unfair waits without a place, the lock may go and come, and it does not ask again. */
+    if (items[i].terms.kind == NAMING_UNFAIR && request->tag % lock_first_tag(1) == TAG_PARENT)
+        return false;
     return news->event.rc == ZNONODE && request->type != ZOO_DELETE_OP &&
            request->type != ZOO_SYNC_OP && request->tag % lock_first_tag(1) != TAG_PREDECESSOR &&
            (strcmp(path, items[i].path) == 0 || request->type == ZOO_CREATE_OP ||
