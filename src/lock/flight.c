@@ -102,7 +102,7 @@ static void note_acl(struct lock *lock, const struct session_event *event)
 
     acl_free(acl->list);
     acl->list = event->rc == ZOK ? acl_inherit(event->acl) : NULL;
-    acl->czxid = event->rc == ZOK ? event->stat.czxid : event->rc == ZNONODE ? 0 : LOCK_ANY_ACL;
+    acl->czxid = event->rc == ZOK ? event->stat.czxid : 0;
     acl->aversion = event->stat.aversion;
     if (event->rc == ZOK && !acl->list && acl_is_open(session_acl(lock->session)))
         log_warning("the ACL of %s is not shown whole to this client, which lacks ADMIN: its "
@@ -123,6 +123,7 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
             lock->ancestor_depth = lock->pending - 1;
         }
         lock->made = event->rc == ZOK;
+        lock->made_czxid = event->stat.czxid;
         break;
     case TAG_ACL:
         note_acl(lock, event);

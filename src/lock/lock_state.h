@@ -144,12 +144,9 @@ struct above {
 struct own_acl {
     bool asked;
     struct ACL_vector *list; /* NULL: the session's */
-    int64_t czxid;           /* of the lock's znode then; 0: there was none; or LOCK_ANY_ACL */
+    int64_t czxid;           /* of the lock's znode then; 0: there was none */
     int32_t aversion;
 };
-
-/* A czxid of a lock's znode whose ACL may be any: this client has made it, or may not know. */
-#define LOCK_ANY_ACL INT64_C(-1)
 
 /* A told_base that no record has. */
 #define LOCK_UNTOLD INT64_C(-1)
@@ -202,6 +199,7 @@ struct lock {
     size_t listed;        /* contenders in the last list */
     int64_t listed_pzxid; /* the last change to the children that the list shows; 0: no list */
     bool made;            /* by this contender */
+    int64_t made_czxid;   /* the lock's znode then */
     struct own_acl acl;
     bool undo; /* on leaving it goes too: it should not have been made */
     struct above above;

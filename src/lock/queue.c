@@ -119,18 +119,23 @@ static void wait_in_line(struct lock *lock)
     step_list(lock);
 }
 
-/* Goes on without: a lock that is not there has no ACL, and one may be hidden from this client. */
 void queue_acl_asked(struct lock *lock)
 {
+    int rc = lock->rc[TAG_ACL];
+
+    if (rc != ZOK && rc != ZNONODE) {
+        leave_because_rc(lock, rc, "read", lock->path);
+        return;
+    }
     lock->acl.asked = true;
     step_join(lock);
 }
 
-/* Returns true if the lock's znode, or its ACL, is not the one that was asked for before. */
+/* Returns true if the lock's znode, or its ACL, is not the one that the own ACL is for. */
 static bool has_other_acl(const struct lock *lock)
 {
-    return lock->acl.asked && lock->acl.czxid != LOCK_ANY_ACL &&
-           (lock->parent_czxid != lock->acl.czxid || lock->parent_aversion != lock->acl.aversion);
+    return lock->acl.asked && (lock->parent_czxid != lock->acl.czxid ||
+                               lock->parent_aversion != lock->acl.aversion);
 }
 
 /* Makes the own znode once more, with the ACL of the lock. */
@@ -141,17 +146,16 @@ static void join_with_other_acl(struct lock *lock)
     step_back_off(lock);
 }
 
-static void take_session_acl(struct lock *lock)
+static void take_session_acl(struct lock *lock, int64_t czxid, int32_t aversion)
 {
     acl_free(lock->acl.list);
-    lock->acl.list = NULL;
-    lock->acl.czxid = LOCK_ANY_ACL;
+    lock->acl = (struct own_acl){.asked = true, .czxid = czxid, .aversion = aversion};
 }
 
 /* Joins with the session's ACL: the server does not take the one of the lock from this client. */
 static void join_without_acl(struct lock *lock)
 {
-    take_session_acl(lock);
+    take_session_acl(lock, lock->parent_czxid, lock->parent_aversion);
     step_join(lock);
 }
 
@@ -205,9 +209,9 @@ void queue_parents_made(struct lock *lock)
 {
     int rc = lock->rc[TAG_ANCESTOR];
 
-    lock->acl.asked = rc == ZOK;
-    if (rc == ZOK)
-        take_session_acl(lock); /* as the lock has */
+    lock->acl.asked = false;
+    if (rc == ZOK && session_has_credentials(lock->session))
+        take_session_acl(lock, lock->made_czxid, 0); /* as the lock has */
     if (rc == ZOK || rc == ZNODEEXISTS)
         step_join(lock);
     else if (rc == ZNONODE && !lock->ancestor_failed)

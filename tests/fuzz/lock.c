@@ -8,11 +8,6 @@
  *     which this session's ensemble has carried out; and the proofs do not go back;
  *   - a lock that is over asks for nothing more; one that was lost says why;
  *   - lock_leave() comes to an end once all is answered, and nothing is leaked;
- *   - with credentials a contender asks for the ACL of the lock's znode before it makes its own one
- *     there, and asks again before the next one once it was told that somebody else made the lock's
- *     znode or that the znode, or the own one in it, is gone; the own znode gets the ACL that
- *     acl_inherit() makes of the last answer, or the session's; the session's, too, if the
- * contender has made the lock's znode;
  *   - without credentials no ACL is asked for or given.
  *
  * As long as all answers are true, also if some are lost:
@@ -20,7 +15,9 @@
  *     semaphore no more have permits than there are;
  *   - nobody gets a lock while the command of a holder that vanished may run, by its lease;
  *   - the lease of a holder is that of the record, which all holders see;
- *   - who has left has no znode left.
+ *   - who has left has no znode left;
+ *   - with credentials, who holds a lock or waits in line has given its znode the ACL that
+ *     acl_inherit() makes of the lock's; or its own one, if it has made the lock.
  */
 #include "lock/lockset_state.h"
 
@@ -41,10 +38,6 @@ struct track {
     int64_t proven_at;
     int64_t busy_until; /* a command of a holder that vanished may run */
     unsigned int asked;
-    unsigned int generation; /* of the session that the rest was learnt in */
-    const char *acl;         /* that an own znode gets, as acl_text() prints it; NULL: not known */
-    int64_t acl_of;          /* the czxid of the lock's znode that this is for */
-    bool may_be_another;     /* the contender was told since that it is gone, or the own znode */
 };
 
 /* A write that named a znode and was carried out. */
@@ -77,42 +70,22 @@ static void trace(const char *what, const char *path, int tag, int rc)
                 path, tag, rc);
 }
 
-/* Returns what is known of the lock that has made a request; of another session nothing is. */
-static struct track *track_of(const struct request *request)
+/* With credentials only own znodes get an ACL of their own; others get the session's. */
+static void check_request(const struct request *request)
 {
-    struct track *track = &tracks[request->tag / lock_first_tag(1)];
-
-    if (track->generation != session.generation) {
-        track->generation = session.generation;
-        track->acl = NULL;
-        track->may_be_another = false;
-    }
-    return track;
-}
-
-static void check_acl_asked(const struct request *request)
-{
-    size_t i = (size_t)(request->tag / lock_first_tag(1));
-    struct track *track = track_of(request);
-    const struct znode *lock = ensemble_find(items[i].path);
+    const struct ask *part = &request->parts[0];
 
     if (request->type == ZOO_GETACL_OP)
-        MUST(strcmp(request->parts[0].path, items[i].path) == 0);
-    if (request->type != ZOO_CREATE_OP)
-        return;
-    if (request->parts[0].number == ZOO_PERSISTENT || !session.has_credentials) {
+        MUST(strcmp(part->path, items[request->tag / lock_first_tag(1)].path) == 0);
+    if (request->type == ZOO_CREATE_OP &&
+        (part->number == ZOO_PERSISTENT || !session.has_credentials))
         MUST(strcmp(request->acl, "-") == 0);
-        return;
-    }
-    MUST(track->acl != NULL);
-    MUST(!track->may_be_another || !lock || lock->stat.czxid == track->acl_of);
-    MUST(strcmp(request->acl, track->acl) == 0);
 }
 
 static void session_asked(const struct request *request)
 {
     trace("asks", request->parts[0].path, request->tag, request->type);
-    check_acl_asked(request);
+    check_request(request);
     tracks[request->tag / lock_first_tag(1)].asked++;
 }
 
@@ -199,6 +172,23 @@ static void check_acquired(size_t i, const struct lock *lock)
          session_now >= tracks[i].busy_until);
 }
 
+/* Of who holds the lock, or waits in line and has nothing under way. */
+static void check_acl(size_t i, const struct lock *lock)
+{
+    const struct znode *parent = ensemble_find(items[i].path);
+    const struct znode *own = lock_node(lock) ? ensemble_find(lock_node(lock)) : NULL;
+    struct ACL_vector *acl;
+    char *wanted;
+
+    if (!is_true || !session.has_credentials || !parent || !own || !lock_is_idle(lock))
+        return;
+    acl = acl_inherit(acl_of(parent));
+    wanted = acl_text(acl);
+    MUST(strcmp(own->acl, wanted) == 0 || (parent->acl && strcmp(own->acl, "-") == 0));
+    free(wanted);
+    acl_free(acl);
+}
+
 static bool is_over(enum lock_phase phase)
 {
     return phase == LOCK_LEFT || phase == LOCK_LOST || phase == LOCK_OUT;
@@ -247,6 +237,8 @@ static void check(void)
                 check_acquired(i, lock);
             track->proven_at = lock_proven_at(lock);
         }
+        if (lock && (phase == LOCK_HELD || phase == LOCK_WAITING))
+            check_acl(i, lock);
         if (lock && phase == LOCK_LOST)
             MUST(lock_failure(lock, &why) == EXITCODE_LOST && why);
         if (lock && phase == LOCK_LEFT && track->phase != LOCK_LEFT && is_true && is_found_again(i))
@@ -280,52 +272,6 @@ static void note_proof(const struct news *news)
     }
 }
 
-/*
- * Returns true if the answer says that the lock's znode, or the own one in it, is not there.  To a
- * sync no server says that, and with --unfair the predecessor may be called like the own one.
- */
-static bool tells_of_absence(size_t i, const struct news *news)
-{
-    const struct request *request = &news->request;
-    const char *path = request->parts[news->event.failed_op].path;
-    const char *node = set->locks[i] ? lock_node(set->locks[i]) : NULL;
-
-    /* While --unfair waits without a place, the lock may go and come, and it does not ask again. */
-    if (items[i].terms.kind == NAMING_UNFAIR && request->tag % lock_first_tag(1) == TAG_PARENT)
-        return false;
-    return news->event.rc == ZNONODE && request->type != ZOO_DELETE_OP &&
-           request->type != ZOO_SYNC_OP && request->tag % lock_first_tag(1) != TAG_PREDECESSOR &&
-           (strcmp(path, items[i].path) == 0 || request->type == ZOO_CREATE_OP ||
-            (node && strcmp(path, node) == 0));
-}
-
-/* Notes what an answer says of the ACL that the next own znode gets. */
-static void note_acl(const struct news *news)
-{
-    const struct request *request = &news->request;
-    struct track *track = track_of(request);
-    size_t i = (size_t)(track - tracks);
-    struct ACL_vector *acl = NULL;
-    bool of_lock = strcmp(request->parts[0].path, items[i].path) == 0;
-
-    if (session_rc_unknown(news->event.rc))
-        return;
-    if (request->type == ZOO_GETACL_OP) {
-        if (news->event.rc == ZOK)
-            acl = acl_inherit(news->event.acl);
-    } else if (request->type != ZOO_CREATE_OP || !of_lock || news->event.rc == ZNONODE) {
-        track->may_be_another |= tells_of_absence(i, news);
-        return;
-    } else if (news->event.rc != ZOK) {
-        track->acl = NULL; /* it is another's, and has to be asked about */
-        return;
-    }
-    track->acl = ensemble_keep(acl_text(acl));
-    track->acl_of = request->czxid;
-    track->may_be_another = false;
-    acl_free(acl);
-}
-
 /* Returns false if there was nothing. */
 static bool deliver(void)
 {
@@ -334,10 +280,8 @@ static bool deliver(void)
 
     if (!news)
         return false;
-    if (news->event.type == SESSION_REPLY) {
+    if (news->event.type == SESSION_REPLY)
         note_proof(news);
-        note_acl(news);
-    }
     trace(names[news->event.type], news->event.path ? news->event.path : "", news->event.tag,
           news->event.rc);
     lockset_handle(set, &news->event);

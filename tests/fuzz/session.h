@@ -20,11 +20,7 @@ struct request {
     struct ask *parts;
     size_t count;
     const char *acl; /* of a create: as acl_text() prints it */
-    int64_t czxid;   /* of the znode at the first part's path when it was answered; 0: none */
 };
-
-/* What the ensemble answers when the ACL of a znode is asked for. */
-enum told { TOLD_OPEN, TOLD_WHOLE, TOLD_MASKED, TOLD_NOAUTH, TOLD_NONODE, TOLD_LIMIT };
 
 /* What the owner has not taken yet, with the request that it answers. */
 struct news {
@@ -50,7 +46,7 @@ struct session {
     int fired_types[WATCHES_MAX];
     size_t fired_len;
     bool has_credentials;
-    unsigned int told; /* shifts what is told of a znode's ACL, see read_acl() */
+    unsigned int told; /* shifts what is told of a znode's ACL, see acl_of() */
 };
 
 static struct session session;
@@ -91,6 +87,15 @@ static void ensemble_fired(const char *path, int type)
     news->event.path = path;
     news->event.watch_type = type;
 }
+
+static struct ACL acl_open[] = {{31, {(char[]){"world"}, (char[]){"anyone"}}}};
+static struct ACL acl_whole[] = {
+    {31, {(char[]){"digest"}, (char[]){"anna:AbCdEfGhIjKlMnOpQrStUvWxYz0="}}},
+    {1, {(char[]){"world"}, (char[]){"anyone"}}},
+};
+static struct ACL acl_masked[] = {{31, {(char[]){"digest"}, (char[]){"anna:x"}}}};
+
+static const struct ACL_vector acls[] = {{1, acl_open}, {2, acl_whole}, {1, acl_masked}};
 
 /* ---- what the owner asks ---- */
 
@@ -209,6 +214,12 @@ bool session_has_credentials(const struct session *s)
     return s->has_credentials;
 }
 
+const struct ACL_vector *session_acl(const struct session *s)
+{
+    (void)s;
+    return &acls[0];
+}
+
 int64_t session_id(const struct session *s)
 {
     return s->id;
@@ -232,10 +243,8 @@ bool session_rc_unknown(int rc)
 static struct news *answer(struct request *request, int rc)
 {
     struct news *news = news_add(SESSION_REPLY);
-    const struct znode *znode = ensemble_find(request->parts[0].path);
 
     news->request = *request;
-    news->request.czxid = znode ? znode->stat.czxid : 0;
     news->event.tag = request->tag;
     news->event.sent = request->sent;
     news->event.rc = rc;
@@ -257,27 +266,11 @@ static void list(const char *path, struct news *news)
     news->event.children = news->names;
 }
 
-static struct ACL acl_open[] = {{31, {(char[]){"world"}, (char[]){"anyone"}}}};
-static struct ACL acl_whole[] = {
-    {31, {(char[]){"digest"}, (char[]){"anna:AbCdEfGhIjKlMnOpQrStUvWxYz0="}}},
-    {1, {(char[]){"world"}, (char[]){"anyone"}}},
-};
-static struct ACL acl_masked[] = {{31, {(char[]){"digest"}, (char[]){"anna:x"}}}};
-
-static const struct ACL_vector acls[] = {
-    [TOLD_OPEN] = {1, acl_open}, [TOLD_WHOLE] = {2, acl_whole}, [TOLD_MASKED] = {1, acl_masked}};
-
-/* A znode that is made anew has another ACL. */
-static int read_acl(const struct znode *znode, struct news *news)
+/* What the ensemble tells of a znode's ACL; a znode that is made anew has another one. */
+static const struct ACL_vector *acl_of(const struct znode *znode)
 {
-    enum told told = (session.told + (unsigned int)znode->stat.czxid) % TOLD_LIMIT;
-
-    if (told == TOLD_NOAUTH)
-        return ZNOAUTH;
-    if (told == TOLD_NONODE)
-        return ZNONODE;
-    news->event.acl = &acls[told];
-    return ZOK;
+    return &acls[(session.told + (unsigned int)znode->stat.czxid) %
+                 (sizeof(acls) / sizeof(acls[0]))];
 }
 
 static int read_znode(const struct request *request, struct news *news)
@@ -290,9 +283,9 @@ static int read_znode(const struct request *request, struct news *news)
     if (!znode)
         return ZNONODE;
     news->event.stat = znode->stat;
-    if (request->type == ZOO_GETACL_OP)
-        return read_acl(znode, news);
-    if (request->type == ZOO_GETDATA_OP) {
+    if (request->type == ZOO_GETACL_OP) {
+        news->event.acl = acl_of(znode);
+    } else if (request->type == ZOO_GETDATA_OP) {
         news->event.data = znode->data;
         news->event.data_len = strlen(znode->data);
     } else if (request->type == ZOO_GETCHILDREN2_OP) {
@@ -322,11 +315,13 @@ static struct news *session_serve(bool lost)
         scratch.event.rc = ensemble_write(request.parts, request.count, session.id, &failed, &path);
         for (size_t i = 0; scratch.event.rc == ZOK && i < request.count; i++) {
             const struct ask *part = &request.parts[i];
-            const struct znode *znode =
+            struct znode *znode =
                 ensemble_find(part->type == ZOO_CREATE_OP ? path : part->path);
 
             if ((part->type == ZOO_CREATE_OP || part->type == ZOO_SETDATA_OP) && znode)
                 scratch.event.stat = znode->stat;
+            if (part->type == ZOO_CREATE_OP && znode)
+                znode->acl = request.acl;
         }
         scratch.event.path = scratch.event.rc == ZOK ? path : NULL;
         scratch.event.failed_op = (int)failed;
