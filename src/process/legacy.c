@@ -89,7 +89,7 @@ void legacy_settle(const struct legacy *legacy, struct servers *servers,
     if (!in_force)
         return;
     if (access_open(&access, access_terms, &fault) != 0) {
-        log_warning("%s; the keeper was killed, and its place in the queue ends with its session",
+        log_warning("%s; the keeper was killed; its place in the queue ends with its session",
                     fault);
         free(fault);
         return;

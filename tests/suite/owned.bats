@@ -81,10 +81,10 @@ has_contender() { [ -n "$(super ls "$1")" ]; }
   run -0 zkflock --auth-file ann --acl creator --once-per 1h --now "$LOCK/a/l" true
   walk "$LOCK" >after
   run -0 diff before after
-  # A contender is new, so it has the ACL of its own client.
+  # A contender has the ACL of its lock.
   hold "$LOCK/a/l" release --auth-file ann --acl creator
   run -0 super acl "$LOCK/a/l/$(super ls "$LOCK/a/l")"
-  assert_output "$CREATOR"
+  assert_output "world:anyone:rwcda"
   touch release
   ends_with 0 "$holder"
   # Nor does a client without --acl open anything.

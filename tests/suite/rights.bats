@@ -258,7 +258,7 @@ through() { PROXY_OF=$1 open_proxy refuse "1-1000000:$2"; }
   refused 77 "cannot create a znode in $LOCK: the server does not accept this client's authentication" -z "$VIA" "$LOCK" touch ran
   close_proxy
   through create -114
-  refused 77 "cannot create a znode in $LOCK: the server does not accept the ACL of a znode that everybody may use" -z "$VIA" "$LOCK" touch ran
+  refused 77 "cannot create a znode in $LOCK: the server does not accept the ACL that --acl names: it does not know a scheme, an ID is none of its scheme, or it has not authenticated this client" -z "$VIA" "$LOCK" touch ran
   close_proxy
   zkflock "$LOCK" true
   through get -115
