@@ -6,6 +6,8 @@
  *
  * The library reads the length of a frame and then its content.  It gets nothing of a frame before
  * all of it has come, and none that is not sound: its connection fails then, with EBADMSG.
+ *
+ * The mutex is never held while a call waits: the sockets of sessions do not block.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -193,7 +195,7 @@ static ssize_t fill(struct line *line, int fd)
         if (line->sound)
             break;
         room = make_room(line, whole); /* first: it may move the frame */
-        len = __real_recv(fd, line->frame + line->have, room, 0);
+        len = __real_recv(fd, line->frame + line->have, room, MSG_DONTWAIT);
         if (len <= 0)
             return len;
         line->have += (size_t)len;
@@ -221,6 +223,31 @@ static size_t give(struct line *line, void *bytes, size_t len)
 
 /* ---- in the place of the system's ---- */
 
+/* Returns the line, with the mutex locked; or NULL, without. */
+static struct line *find_line(int fd)
+{
+    struct line *line;
+
+    if (!line_of(fd))
+        return NULL;
+    pthread_mutex_lock(&mutex);
+    line = line_of(fd);
+    if (!line)
+        pthread_mutex_unlock(&mutex);
+    return line;
+}
+
+/*
+ * A client of a server that is read-only asks others whether they serve writes, in words, and waits
+ * for the answer, which has no frame: see ping_rw_server() of zookeeper.c.
+ */
+static bool is_question(const void *bytes, size_t len)
+{
+    static const char question[] = "isro";
+
+    return len == sizeof(question) - 1 && memcmp(bytes, question, len) == 0;
+}
+
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len)
 {
     bool is_line = address->sa_family == AF_INET || address->sa_family == AF_INET6;
@@ -240,16 +267,17 @@ int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len)
 
 ssize_t __wrap_send(int fd, const void *bytes, size_t len, int flags)
 {
-    struct line *line;
+    struct line *line = find_line(fd);
     ssize_t sent;
 
-    pthread_mutex_lock(&mutex);
-    line = line_of(fd);
-    if (!line)
+    if (line && !line->greeted && is_question(bytes, len)) {
+        forget(fd);
         pthread_mutex_unlock(&mutex);
-    sent = __real_send(fd, bytes, len, flags);
+        line = NULL;
+    }
     if (!line)
-        return sent;
+        return __real_send(fd, bytes, len, flags);
+    sent = __real_send(fd, bytes, len, flags | MSG_DONTWAIT);
     if (sent > 0)
         note_sent(line, bytes, (size_t)sent, len);
     pthread_mutex_unlock(&mutex);
@@ -258,15 +286,11 @@ ssize_t __wrap_send(int fd, const void *bytes, size_t len, int flags)
 
 ssize_t __wrap_recv(int fd, void *bytes, size_t len, int flags)
 {
-    struct line *line;
+    struct line *line = flags ? NULL : find_line(fd);
     ssize_t got;
 
-    pthread_mutex_lock(&mutex);
-    line = line_of(fd);
-    if (!line || flags) {
-        pthread_mutex_unlock(&mutex);
+    if (!line)
         return __real_recv(fd, bytes, len, flags);
-    }
     got = fill(line, fd);
     if (got > 0)
         got = (ssize_t)give(line, bytes, len);
