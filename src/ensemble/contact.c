@@ -65,6 +65,36 @@ char *contact_silence(struct session *session, int64_t patience)
                      why, clock_format(patience, span));
 }
 
+char *contact_cause(struct session *session)
+{
+    char why[TROUBLE_SIZE];
+
+    trouble_last(session, why);
+    return xstrdup(trouble_is_exact(session) ? why : "");
+}
+
+char *contact_lost(struct session *session, const char *doing)
+{
+    char *cause = contact_cause(session);
+    char *text = xasprintf("lost contact with %s%s%s%s", servers_text(session->terms.servers),
+                           doing ? " while " : "", doing ? doing : "", cause);
+
+    free(cause);
+    return text;
+}
+
+char *contact_mute(struct session *session, int64_t patience, const char *doing)
+{
+    char span[CLOCK_FORMAT_SIZE];
+    char *cause = contact_cause(session);
+    char *text =
+        xasprintf("no answer from %s for %s while %s%s", servers_text(session->terms.servers),
+                  clock_format(patience, span), doing, cause);
+
+    free(cause);
+    return text;
+}
+
 int64_t contact_deadline(const struct session *session, int64_t patience, int64_t joining_since)
 {
     bool joining = joining_since != CLOCK_NEVER;

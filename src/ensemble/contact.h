@@ -26,6 +26,18 @@ char *contact_refused(const struct session *session);
 /* No server has answered so far, and the caller goes on trying; to be freed. */
 char *contact_silence(struct session *session, int64_t patience);
 
+/* Contact was lost while the caller did this, or NULL: it goes without saying; to be freed. */
+char *contact_lost(struct session *session, const char *doing);
+
+/* Servers that are there have not answered for patience, ns; to be freed. */
+char *contact_mute(struct session *session, int64_t patience, const char *doing);
+
+/*
+ * Why there is no contact, if more is known than that, as the end of a clause (": certificate has
+ * expired"), else ""; to be freed.
+ */
+char *contact_cause(struct session *session);
+
 /*
  * Until when the ensemble has to say something, with patience in ns.  While a join is under way,
  * which has nothing to lose, it has to answer, or contact to come back, within patience; later,

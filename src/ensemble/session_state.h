@@ -167,6 +167,9 @@ void session_spare(struct session *session);
  */
 bool trouble_last(struct session *session, char text[TROUBLE_SIZE]);
 
+/* Whether it is why this process has left a server, which says more than that there is none. */
+bool trouble_is_exact(struct session *session);
+
 /* Whether an errno says that the system, or a limit, gives no more. */
 bool trouble_is_lack(long error);
 

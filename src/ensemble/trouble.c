@@ -52,6 +52,7 @@ static void remember(struct session *session, const char *message)
     pthread_mutex_lock(&session->mutex);
     if (error == EBADMSG) {
         session->lacking = false;
+        session->left = true;
         snprintf(session->trouble, sizeof(session->trouble), "%s", unsound);
     } else if (!was_closed(error)) {
         session->left = false;
@@ -84,6 +85,16 @@ void trouble_on_log(const char *message)
 
     text = text ? text : message;
     log_library("%.*s", (int)strcspn(text, "\n"), text);
+}
+
+bool trouble_is_exact(struct session *session)
+{
+    pthread_mutex_lock(&session->mutex);
+
+    bool left = session->left;
+
+    pthread_mutex_unlock(&session->mutex);
+    return left;
 }
 
 bool trouble_last(struct session *session, char text[TROUBLE_SIZE])

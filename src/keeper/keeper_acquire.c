@@ -38,19 +38,16 @@ static int64_t answer_due(const struct keeper *keeper, int64_t joining_since)
 
 static bool out_of_contact(struct keeper *keeper)
 {
-    const char *servers = servers_text(keeper->options->servers);
-    char span[CLOCK_FORMAT_SIZE];
+    struct session *session = keeper->try.session;
+    bool joining = lockset_phase(keeper->try.locks) == LOCK_JOINING;
 
-    if (session_overloaded(keeper->try.session))
-        return keeper_unreachable(keeper, contact_overloaded(keeper->try.session));
-    if (session_connected(keeper->try.session))
+    if (session_overloaded(session))
+        return keeper_unreachable(keeper, contact_overloaded(session));
+    if (session_connected(session))
         return keeper_unreachable(
-            keeper, xasprintf("no answer from %s for %s while joining the queue", servers,
-                              clock_format(keeper->options->connect_timeout, span)));
-    return keeper_unreachable(keeper, xasprintf("lost contact with %s while %s", servers,
-                                                lockset_phase(keeper->try.locks) == LOCK_JOINING
-                                                    ? "joining the queue"
-                                                    : "waiting"));
+            keeper, contact_mute(session, keeper->options->connect_timeout, "joining the queue"));
+    return keeper_unreachable(keeper,
+                              contact_lost(session, joining ? "joining the queue" : "waiting"));
 }
 
 /* Returns whether -n only asks if the lock is free, also of those around this zkflock. */

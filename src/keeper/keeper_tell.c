@@ -5,6 +5,7 @@
  * A loss is told by the last proof of which the guard heard in time.  By the time of the message a
  * later one may have been answered: if zkflock itself stood still, contact is back at once.
  */
+#include "ensemble/contact.h"
 #include "keeper/keeper_parts.h"
 
 #include <stdio.h>
@@ -174,18 +175,23 @@ void keeper_say_lost(struct keeper *keeper, bool gone)
     char story[128];
     char done[256];
     char *who = who_ran(keeper);
+    char *cause = NULL;
     char *text;
 
-    if (gone)
+    if (gone) {
         lockset_failure(keeper->try.locks, &why);
-    else if (stood_still(keeper))
+    } else if (stood_still(keeper)) {
         say_standstill(keeper, story, sizeof(story));
-    else
+    } else {
         say_silence(keeper, story, sizeof(story));
+        cause = contact_cause(keeper->try.session);
+    }
     say_what_was_done(keeper, who, done, sizeof(done));
-    text = xasprintf("lost %s: %s; %s", keeper->options->lock, why ? why : story, done);
+    text = xasprintf("lost %s: %s%s; %s", keeper->options->lock, why ? why : story,
+                     cause ? cause : "", done);
     tell_lost(keeper, reason, proof, text);
     free(text);
+    free(cause);
     free(who);
     hook_tell(keeper->hook, HOOK_LOST);
 }

@@ -35,7 +35,7 @@ int admin_silent(const struct admin *admin)
     return fail(EXITCODE_UNREACHABLE,
                 session_overloaded(admin->session)
                     ? contact_overloaded(admin->session)
-                    : xasprintf("lost contact with %s", servers_text(admin->options->servers)));
+                    : contact_lost(admin->session, NULL));
 }
 
 int admin_failed(int rc, const char *what, const char *path)
