@@ -2,6 +2,7 @@
 from the program's own tables: the tests have to notice what is missing there."""
 import dataclasses
 import enum
+import itertools
 
 
 class Place(enum.Enum):
@@ -82,22 +83,23 @@ def meaning(items):
 
 
 def features_of(items, means):
-    """What is in effect: by feature, whether it stands on the command line."""
+    """What is in effect: by feature, the statuses of a mistake in it: 64 if it stands on the command line,
+    78 in a file."""
     features = {}
     for item in in_effect(items):
         for feature in item.features | {word.lstrip("-") for word in item.words[:1]}:
-            features[feature] = features.get(feature, False) or bool(item.words)
+            features.setdefault(feature, set()).add(64 if item.words else 78)
         if "exclusive" in item.features:
             features.pop("shared", None)  # as with flock(1), the last one counts
         elif "shared" in item.features:
             features.pop("exclusive", None)
     if "once" not in features:
-        features["every-time"] = False
+        features["every-time"] = {78}
     if "retry" not in features:
-        features["no-retry"] = False
+        features["no-retry"] = {78}
     for absent, present in (("nobody", {"auth-file", "cert"}), ("no-tls", {"tls"}), ("no-cert", {"cert"})):
         if not present & features.keys():
-            features[absent] = False
+            features[absent] = {78}
     if means["action"] not in TAKES:
         features.pop("creator", None)  # it makes no znode
     if means["action"] == "--show-config":
@@ -127,9 +129,11 @@ def refusal(items, means):
     if any(row <= written for row in APART):
         return {78}
     features = features_of(items, means)
+    # What the command line and a file say together is a mistake on the command line.
     broken = [row for row in APART if row <= features.keys()]
     if broken:
-        return {64 if any(features[feature] for feature in row) else 78 for row in broken}
+        return {min(statuses) for row in broken
+                for statuses in itertools.product(*(features[feature] for feature in row))}
     if action in ("--revoke", "--break") and "--yes" not in names:
         return {64}  # nobody can be asked
     if action == "--list" and means.get("quiet") and "--names" not in names \
