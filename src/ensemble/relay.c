@@ -89,8 +89,8 @@ static bool is_own(int connection, int *error)
             struct sockaddr_in own = {0};
             struct sockaddr_in peer = {0};
 
-            found = read_ends(atoi(entry->d_name), &own, &peer) && is_same(&own, &there) &&
-                    is_same(&peer, &here);
+            found = read_ends((int)strtol(entry->d_name, NULL, 10), &own, &peer) &&
+                    is_same(&own, &there) && is_same(&peer, &here);
         }
     }
     closedir(fds);
@@ -154,7 +154,7 @@ static void *run(void *argument)
 {
     struct relay *relay = argument;
     size_t gates = relay->gates_len;
-    struct pollfd *fds = xcalloc(1 + gates + PASSAGES_MAX * PASSAGE_FDS, sizeof(fds[0]));
+    struct pollfd *fds = xcalloc(1 + gates + (size_t)PASSAGES_MAX * PASSAGE_FDS, sizeof(fds[0]));
 
     fds[0] = (struct pollfd){.fd = relay->end_fd, .events = POLLIN};
     for (;;) {

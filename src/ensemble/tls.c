@@ -117,14 +117,51 @@ static char *take_certificate(const struct tls *tls, const char *file)
     return fault;
 }
 
+/* key: NULL: that of the certificate is in the same file. */
 static char *take_own(const struct tls *tls, const char *cert, const char *key)
 {
-    char *fault = take_key(tls, key);
+    char *fault = take_key(tls, key ? key : cert);
 
+    if (fault && !key) {
+        char *without =
+            xasprintf("%s; or give --key, if the private key is in another file", fault);
+
+        free(fault);
+        return without;
+    }
     if (!fault)
         fault = take_certificate(tls, cert);
     if (!fault && tls->library->SSL_CTX_check_private_key(tls->context) != 1)
-        fault = xasprintf("%s: is not the private key of %s", key, cert);
+        fault = xasprintf("%s: is not the private key of %s", key ? key : cert, cert);
+    return fault;
+}
+
+/* Returns why TLS cannot be used at all; or NULL, with the library and a context. */
+static char *begin(struct tls *tls)
+{
+    const struct tls_library *library = tls_library_load();
+
+    if (!library)
+        return xasprintf("--tls needs OpenSSL's library, which Debian calls libssl3: %s",
+                         dlerror());
+    tls->library = library;
+    tls->context = library->SSL_CTX_new(library->TLS_client_method());
+    if (!tls->context)
+        return xasprintf("TLS cannot be started: %s", first_reason(library));
+    library->SSL_CTX_ctrl(tls->context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL);
+    library->SSL_CTX_ctrl(tls->context, SSL_CTRL_MODE,
+                          SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER,
+                          NULL);
+    library->SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
+    return NULL;
+}
+
+static char *take_files(const struct tls *tls, const struct tls_files *files)
+{
+    char *fault = take_authorities(tls, files->cacert);
+
+    if (!fault && files->cert)
+        fault = take_own(tls, files->cert, files->key);
     return fault;
 }
 
@@ -132,33 +169,16 @@ struct tls *tls_new(const struct tls_files *files, enum exitcode *status, char *
 {
     struct tls *tls = xcalloc(1, sizeof(*tls));
 
-    *fault = NULL;
     *status = EXITCODE_OSERR;
-    tls->library = tls_library_load();
-    if (tls->library)
-        tls->context = tls->library->SSL_CTX_new(tls->library->TLS_client_method());
-    if (!tls->library)
-        *fault =
-            xasprintf("--tls needs OpenSSL's library, which Debian calls libssl3: %s", dlerror());
-    else if (!tls->context)
-        *fault = xasprintf("TLS cannot be started: %s", first_reason(tls->library));
+    *fault = begin(tls);
     if (!*fault) {
-        *status = EXITCODE_CONFIG;
-        tls->library->SSL_CTX_ctrl(tls->context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION,
-                                   NULL);
-        tls->library->SSL_CTX_ctrl(
-            tls->context, SSL_CTRL_MODE,
-            SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER, NULL);
-        tls->library->SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
-        *fault = take_authorities(tls, files->cacert);
+        *fault = take_files(tls, files);
+        if (*fault && !ERR_SYSTEM_ERROR(tls->library->ERR_peek_error()))
+            *status = EXITCODE_CONFIG;
     }
-    if (!*fault && files->cert)
-        *fault = take_own(tls, files->cert, files->key ? files->key : files->cert);
     tls->has_certificate = files->cert;
     if (!*fault)
         return tls;
-    if (ERR_SYSTEM_ERROR(tls->library ? tls->library->ERR_peek_error() : 0))
-        *status = EXITCODE_OSERR;
     tls_free(tls);
     return NULL;
 }
@@ -268,7 +288,7 @@ void tls_free(struct tls *tls)
 {
     if (!tls)
         return;
-    if (tls->context)
+    if (tls->library && tls->context)
         tls->library->SSL_CTX_free(tls->context);
     free(tls);
 }

@@ -43,7 +43,7 @@
     X(X509_verify_cert_error_string)
 
 struct tls_library {
-#define X(name) __typeof__(&name) name;
+#define X(name) __typeof__(&name) name; /* NOLINT(bugprone-macro-parentheses) */
     TLS_FUNCTIONS(X)
 #undef X
 };

@@ -159,7 +159,7 @@ static bool check(struct line *line)
                                        line->authenticated, &taken)
                       : reply_is_connect(line->frame + LENGTH_LEN, line->have - LENGTH_LEN);
     line->answered = true;
-    if (taken) {
+    if (taken && oldest) {
         free(oldest->parts);
         line->due_begin++;
     }

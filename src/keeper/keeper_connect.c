@@ -44,7 +44,7 @@ static bool resolve(struct keeper *keeper, int64_t deadline)
 /* Reads them only now: neither guard nor command shall have them in their memory. */
 static bool open_access(struct keeper *keeper)
 {
-    char *fault;
+    char *fault = NULL;
     int status = 0;
 
     if (!keeper->access_open)

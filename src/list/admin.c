@@ -32,10 +32,9 @@ int admin_ended(const struct admin *admin)
 
 int admin_silent(const struct admin *admin)
 {
-    return fail(EXITCODE_UNREACHABLE,
-                session_overloaded(admin->session)
-                    ? contact_overloaded(admin->session)
-                    : contact_lost(admin->session, NULL));
+    return fail(EXITCODE_UNREACHABLE, session_overloaded(admin->session)
+                                          ? contact_overloaded(admin->session)
+                                          : contact_lost(admin->session, NULL));
 }
 
 int admin_failed(int rc, const char *what, const char *path)

@@ -134,8 +134,8 @@ void queue_acl_asked(struct lock *lock)
 /* Returns true if the lock's znode, or its ACL, is not the one that the own ACL is for. */
 static bool has_other_acl(const struct lock *lock)
 {
-    return lock->acl.asked && (lock->parent_czxid != lock->acl.czxid ||
-                               lock->parent_aversion != lock->acl.aversion);
+    return lock->acl.asked &&
+           (lock->parent_czxid != lock->acl.czxid || lock->parent_aversion != lock->acl.aversion);
 }
 
 /* Makes the own znode once more, with the ACL of the lock. */

@@ -14,7 +14,8 @@ enum { ZNODES_MAX = 64, WATCHES_MAX = 256 };
 struct znode {
     const char *path;
     const char *data;
-    const char *acl; /* that the client gave it, as acl_text() prints it; NULL: another one made it */
+    const char
+        *acl; /* that the client gave it, as acl_text() prints it; NULL: another one made it */
     struct Stat stat;
 };
 

@@ -315,8 +315,7 @@ static struct news *session_serve(bool lost)
         scratch.event.rc = ensemble_write(request.parts, request.count, session.id, &failed, &path);
         for (size_t i = 0; scratch.event.rc == ZOK && i < request.count; i++) {
             const struct ask *part = &request.parts[i];
-            struct znode *znode =
-                ensemble_find(part->type == ZOO_CREATE_OP ? path : part->path);
+            struct znode *znode = ensemble_find(part->type == ZOO_CREATE_OP ? path : part->path);
 
             if ((part->type == ZOO_CREATE_OP || part->type == ZOO_SETDATA_OP) && znode)
                 scratch.event.stat = znode->stat;
