@@ -189,7 +189,7 @@ const struct option_row option_table[] = {
     {.forms = "--show-command full|name|none|TEXT",
      .help = "what others see of COMMAND (default full, and\nname with --acl or --auth-file)",
      .key = "show-command", .unset = "full, and name with an ACL or credentials",
-     .take = values_text, MEMBER(show_command), .actions = TAKES, .why = no_command},
+     .take = values_show_command, MEMBER(show_command), .actions = TAKES, .why = no_command},
     {.key = "root", .preset = LOCKNAME_ROOT, .take = values_root, .choice = CHOICE_ROOT},
     {.forms = "--connect-timeout TIME", .help = "give up if no server answers (default 15s)",
      .key = "connect-timeout", .preset = "15s",

@@ -284,6 +284,12 @@ int values_text(struct options *options, const struct setting *setting)
     return 0;
 }
 
+int values_show_command(struct options *options, const struct setting *setting)
+{
+    return setting->text[0] ? values_text(options, setting)
+                            : refuse(setting, "full, name, none or a text");
+}
+
 int values_file(struct options *options, const struct setting *setting)
 {
     char *directory;

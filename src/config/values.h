@@ -14,6 +14,7 @@ int values_flag(struct options *options, const struct setting *setting);
 int values_word(struct options *options, const struct setting *setting);
 /* A text as it is, which has to stay. */
 int values_text(struct options *options, const struct setting *setting);
+int values_show_command(struct options *options, const struct setting *setting);
 /* The path of a file, a char *, made absolute; in a config file it has to be so. */
 int values_file(struct options *options, const struct setting *setting);
 /* A number from least to most, an int. */

@@ -42,6 +42,20 @@ static void lookup_release(struct lookup *lookup)
     free(lookup);
 }
 
+/* Without a descriptor to read its files by, getaddrinfo(3) says that it does not know the name. */
+static const char *why(int error)
+{
+    int spare;
+
+    if (error == EAI_SYSTEM)
+        return strerror(errno);
+    spare = eventfd(0, EFD_CLOEXEC);
+    if (spare < 0)
+        return strerror(errno);
+    close(spare);
+    return gai_strerror(error);
+}
+
 static void *look_up(void *argument)
 {
     struct lookup *lookup = argument;
@@ -50,7 +64,7 @@ static void *look_up(void *argument)
     int error = getaddrinfo(lookup->name, NULL, &hints, &lookup->found);
 
     if (error)
-        lookup->fault = error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error);
+        lookup->fault = why(error);
     if (write(lookup->done_fd, &one, sizeof(one)) < 0)
         abort();
     lookup_release(lookup);

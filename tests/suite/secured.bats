@@ -328,6 +328,8 @@ EOF
   shown sh --show-command name
   shown - --show-command none
   shown "nightly build" --show-command "nightly build"
+  run -64 zkflock --show-command "" "$LOCK" touch ran
+  assert_output --partial "--show-command takes full, name, none or a text, not ''"
   shown sh --auth-file ann
   shown sh --acl world:anyone:cdrw
   shown 'sh -c zkflock --list --json \"$1\" secret '"$LOCK" --show-command full --auth-file ann

@@ -80,3 +80,14 @@ limited() {
   run -7 bash -c 'ulimit -f 1; head -c 1024 /dev/zero >full; exec "$@" 2>>full' bash zkflock -vv -z "$SECURE" --tls \
     --cacert "$KEYS/ca.pem" "$LOCK" sh -c 'exit 7'
 }
+
+@test "a name that cannot be looked up for want of descriptors is not called unknown" {
+  local n lacking=
+  for n in $(seq 8 16); do
+    run prlimit --nofile="$n" zkflock -z localhost:1 --connect-timeout 0.2 "$LOCK" touch ran 3>&- 4>&-
+    refute_output --partial "not known"
+    [[ $output != *"'localhost': Too many open files"* ]] || lacking=yes
+  done
+  assert [ -n "$lacking" ]
+  assert_not_exist ran
+}
