@@ -104,7 +104,9 @@ static void note_request(struct line *line, const unsigned char *rest, size_t le
         return; /* its answer comes out of order */
     if (due.type == ZOO_MULTI_OP)
         reply_note_parts(&due, rest, len);
-    if (line->due_begin > 0 && line->due_end == line->due_room) {
+    /* Not for a few: many may be due. */
+    if (line->due_begin > 0 && line->due_begin >= line->due_end / 2 &&
+        line->due_end == line->due_room) {
         memmove(line->due, line->due + line->due_begin,
                 (line->due_end - line->due_begin) * sizeof(line->due[0]));
         line->due_end -= line->due_begin;

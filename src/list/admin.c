@@ -117,6 +117,13 @@ enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session
 
         if (admin->ended_by || session_refused(admin->session))
             return ADMIN_ENDED;
+        /* First: there may be events without end. */
+        if (poll(fds, 1, 0) > 0) {
+            enum admin_news news = take_signal(admin);
+
+            if (news != ADMIN_EVENT)
+                return news;
+        }
         if (session_next_event(admin->session, event))
             return ADMIN_EVENT;
 
@@ -124,13 +131,8 @@ enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session
 
         if (poll(fds, 3, clock_poll_timeout(clock_earlier(deadline, tick))) < 0)
             continue;
-        if (fds[0].revents) {
-            enum admin_news news = take_signal(admin);
-
-            if (news != ADMIN_EVENT)
-                return news;
+        if (fds[0].revents)
             continue;
-        }
         admin->also.revents = fds[2].revents;
         if (fds[2].revents)
             return ADMIN_READY;

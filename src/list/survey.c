@@ -13,11 +13,25 @@
 
 /* ---- asking ---- */
 
+/* So many requests are under way at once: signals are taken between them. */
+enum { PENDING_MAX = 1000 };
+
+static void owe(struct survey *survey, struct znode *znode, enum ask what)
+{
+    survey->owed += !znode->owed[what];
+    znode->owed[what] = true;
+}
+
 static void ask(struct survey *survey, struct znode *znode, enum ask what)
 {
     int tag = (int)(znode->slot * ASKS) + (int)what;
 
-    znode->again[what] = false;
+    if (survey->pending >= PENDING_MAX) {
+        owe(survey, znode, what);
+        return;
+    }
+    survey->owed -= znode->owed[what];
+    znode->owed[what] = false;
     znode->pending++;
     survey->pending++;
     if (what == ASK_LIST)
@@ -37,11 +51,18 @@ static void ask_all(struct survey *survey, struct znode *znode)
         ask(survey, znode, ASK_GET);
 }
 
-static void ask_again(struct survey *survey, struct znode *znode)
+/* Asks for what is owed, in the order of the slots. */
+static void ask_more(struct survey *survey)
 {
-    for (int what = 0; what < ASKS; what++)
-        if (znode->again[what])
-            ask(survey, znode, (enum ask)what);
+    while (survey->owed && survey->pending < PENDING_MAX) {
+        struct znode *znode;
+
+        survey->slot_owed = survey->slot_owed < survey->slots_len ? survey->slot_owed : 0;
+        znode = survey->slots[survey->slot_owed++];
+        for (int what = 0; znode && what < ASKS; what++)
+            if (znode->owed[what])
+                ask(survey, znode, (enum ask)what);
+    }
 }
 
 /* ---- answers ---- */
@@ -112,12 +133,12 @@ static bool take_reply(struct survey *survey, const struct session_event *event)
     if (znode->dropped) {
         if (!znode->pending)
             tree_free(survey, znode);
+        if (session_connected(survey->session))
+            ask_more(survey);
         return true; /* it may have been the last answer to wait for */
     }
     if (session_rc_unknown(event->rc)) {
-        znode->again[what] = true;
-        if (session_connected(survey->session))
-            ask_again(survey, znode);
+        owe(survey, znode, what);
     } else if (what == ASK_LIST) {
         changed = take_list(survey, znode, event);
     } else if (what == ASK_GET) {
@@ -125,6 +146,8 @@ static bool take_reply(struct survey *survey, const struct session_event *event)
     } else if (event->rc == ZOK) {
         ask_all(survey, znode); /* it was made before the watch was set */
     }
+    if (session_connected(survey->session))
+        ask_more(survey);
     return changed;
 }
 
@@ -157,7 +180,7 @@ static void start_over(struct survey *survey)
         if (!znode)
             continue;
         znode->pending = 0;
-        memset(znode->again, 0, sizeof(znode->again));
+        tree_owe_nothing(survey, znode);
         if (znode->dropped)
             tree_free(survey, znode);
         else
@@ -165,19 +188,12 @@ static void start_over(struct survey *survey)
     }
 }
 
-static void go_on(struct survey *survey)
-{
-    for (size_t i = 0; i < survey->slots_len; i++)
-        if (survey->slots[i])
-            ask_again(survey, survey->slots[i]);
-}
-
 bool survey_handle(struct survey *survey, const struct session_event *event)
 {
     if (event->type == SESSION_REPLY)
         return take_reply(survey, event);
     if (event->type == SESSION_CONNECTED)
-        go_on(survey);
+        ask_more(survey);
     else if (event->type == SESSION_EXPIRED)
         start_over(survey);
     else if (event->type == SESSION_WATCH)
@@ -187,13 +203,7 @@ bool survey_handle(struct survey *survey, const struct session_event *event)
 
 bool survey_complete(const struct survey *survey)
 {
-    if (survey->pending)
-        return false;
-    for (size_t i = 0; i < survey->slots_len; i++)
-        for (int what = 0; survey->slots[i] && what < ASKS; what++)
-            if (survey->slots[i]->again[what])
-                return false;
-    return true;
+    return survey->pending == 0 && survey->owed == 0;
 }
 
 /* ---- begin and end ---- */

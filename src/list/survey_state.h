@@ -30,7 +30,7 @@ struct znode {
     bool is_note;         /* the note of --once-per, for the lock beside it */
     size_t slot;          /* in the survey's table */
     unsigned int pending; /* requests without an answer */
-    bool again[ASKS];     /* the answer was lost with the connection */
+    bool owed[ASKS];      /* to be asked: the answer was lost, or too much was under way */
     bool dropped;         /* out of the tree; freed after its last answer */
 
     int list_rc; /* ZNONODE until the first answer */
@@ -55,6 +55,8 @@ struct survey {
     size_t len;       /* of all znodes */
     bool cut;         /* some znodes were not read */
     size_t pending;   /* of all znodes */
+    size_t owed;      /* of all znodes */
+    size_t slot_owed; /* where ask_more() goes on */
 };
 
 /* Returns true if only its data is read, no children. */
@@ -68,6 +70,9 @@ static inline bool survey_is_leaf(const struct znode *znode)
 /* Returns a znode that was not read yet: below parent, or a root if that is NULL.  Takes path. */
 struct znode *tree_new(struct survey *survey, struct znode *parent, char *path,
                        enum survey_depth depth);
+
+/* Nothing is to be asked of it any more. */
+void tree_owe_nothing(struct survey *survey, struct znode *znode);
 
 /* Takes it and all znodes below it out of the tree. */
 void tree_drop(struct survey *survey, struct znode *znode);

@@ -41,6 +41,14 @@ struct znode *tree_new(struct survey *survey, struct znode *parent, char *path,
     return znode;
 }
 
+void tree_owe_nothing(struct survey *survey, struct znode *znode)
+{
+    for (int what = 0; what < ASKS; what++) {
+        survey->owed -= znode->owed[what];
+        znode->owed[what] = false;
+    }
+}
+
 void tree_free(struct survey *survey, struct znode *znode)
 {
     survey->slots[znode->slot] = NULL;
@@ -59,6 +67,7 @@ void tree_drop(struct survey *survey, struct znode *znode)
         tree_drop(survey, znode->children[i]);
     znode->len = 0;
     znode->dropped = true;
+    tree_owe_nothing(survey, znode);
     if (!znode->pending)
         tree_free(survey, znode);
 }

@@ -474,3 +474,19 @@ deploy"
   sed -n 's/.*"free".*/&/p' "$BATS_TEST_DIRNAME/../../src/list/describe.c" | grep -o '"[a-z]*"' | tr -d '"' | sort >printed
   run -0 diff shown printed
 }
+
+@test "a thousand requests are under way at the most, and a signal ends --list between them" {
+  local pid
+  gets_are() { [ "$(grep -c " request .* get " frames)" -eq "$1" ]; }
+  others "$LOCK" lock- 1500
+  PROXY_OF=get listen hold-reply 1
+  background -z "$VIA" --list "$LOCK" >out
+  pid=$!
+  eventually gets_are 1000
+  kill "$pid"
+  ends_with 143 "$pid"
+  assert gets_are 1000
+  assert_file_empty out
+  close_proxy
+  others_end
+}
