@@ -41,7 +41,11 @@ static bool resolve(struct keeper *keeper, int64_t deadline)
     return true;
 }
 
-/* Reads them only now: neither guard nor command shall have them in their memory. */
+/*
+ * Reads them only now: neither guard nor command shall have them in their memory.  From here on
+ * /proc may hide this process from others of its user (PR_SET_DUMPABLE), so it has asked before
+ * whether the lock is held around it.
+ */
 static bool open_access(struct keeper *keeper)
 {
     char *fault = NULL;
@@ -76,10 +80,12 @@ bool keeper_connect(struct keeper *keeper)
     int64_t news_at = keeper->try.started_at + SILENCE_BEFORE_NEWS;
     struct session_terms terms;
 
-    if (!open_access(keeper) || !resolve(keeper, deadline) || !keeper_enter(keeper, deadline))
+    if (!resolve(keeper, deadline) || !keeper_enter(keeper, deadline))
         return false;
     if (keeper->try.items_len == 0)
         return true;
+    if (!open_access(keeper))
+        return false;
     if (!isatty(STDERR_FILENO))
         news_at = CLOCK_NEVER;
     terms = options_session_terms(keeper->options, &keeper->access);

@@ -84,19 +84,6 @@ bool process_is_bare_fork(pid_t pid)
     return process_read(pid, &process) && (process.flags & FORKED_WITHOUT_EXEC);
 }
 
-bool process_is_near(pid_t pid)
-{
-    static const char key[] = "\nNSpid:\t";
-    char text[4096];
-    const char *numbers;
-
-    if (pid <= 0 || !read_text(pid, "status", text, sizeof(text)))
-        return false;
-    /* A number for each pid namespace that the process is in, from the one of this /proc on. */
-    numbers = strstr(text, key);
-    return numbers && numbers[strlen(key) + strspn(numbers + strlen(key), "0123456789")] == '\n';
-}
-
 /* Returns whether /proc is mounted so; mountinfo: "... /proc OPTIONS - proc NAME OPTIONS". */
 static bool is_mounted_hiding(void)
 {
@@ -112,6 +99,27 @@ static bool is_mounted_hiding(void)
     if (mounts)
         fclose(mounts);
     return hides;
+}
+
+/* Returns whether a process of the own user is there that /proc does not show. */
+static bool is_hidden(pid_t pid)
+{
+    return kill(pid, 0) == 0 && is_mounted_hiding();
+}
+
+bool process_is_near(pid_t pid)
+{
+    static const char key[] = "\nNSpid:\t";
+    char text[4096];
+    const char *numbers;
+
+    if (pid <= 0)
+        return false;
+    if (!read_text(pid, "status", text, sizeof(text)))
+        return is_hidden(pid);
+    /* A number for each pid namespace that the process is in, from the one of this /proc on. */
+    numbers = strstr(text, key);
+    return numbers && numbers[strlen(key) + strspn(numbers + strlen(key), "0123456789")] == '\n';
 }
 
 bool process_some_hidden(void)

@@ -31,7 +31,10 @@ bool process_has_ended(const struct process *process);
 /* Returns whether the process was forked and has executed nothing since, like a subshell. */
 bool process_is_bare_fork(pid_t pid);
 
-/* Returns whether the process is in this process's pid namespace, not in one below. */
+/*
+ * Returns whether the process is in this process's pid namespace, not in one below; true for one of
+ * the own user that /proc hides.
+ */
 bool process_is_near(pid_t pid);
 
 /*

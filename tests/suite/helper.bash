@@ -103,6 +103,12 @@ await_no_process() { # await_no_process SECONDS
 # pause SECONDS: a sleep(1) without a process: nobody writes into that pipe.
 pause() { read -rt "$1" _ <>"$SUITE_DIR/pause" || true; }
 
+# in_hiding ARG...: where /proc hides processes that may not be traced, and zkflock may trace only its own.
+in_hiding() {
+  unshare -Urpfm --kill-child bash -c 'mount -t proc -o hidepid=4 none /proc &&
+    setpriv --bounding-set=-all --inh-caps=-all "$@" || exit' bash "$@"
+}
+
 # Polls until the command succeeds; fails after 20 s, or after $PATIENCE.
 eventually() {
   local deadline=$((SECONDS + ${PATIENCE:-20})) between=0.02 tries=0

@@ -63,12 +63,6 @@ loses() {
   done
 }
 
-# in_hiding ARG...: where /proc hides processes that may not be traced, and zkflock may trace only its own.
-in_hiding() {
-  unshare -Urpfm --kill-child bash -c 'mount -t proc -o hidepid=4 none /proc &&
-    setpriv --bounding-set=-all --inh-caps=-all "$@"' bash "$@"
-}
-
 # The programs "hide NAME seen|unseen", which nobody may trace, with another one below, and "seen".
 hiders() {
   cat >hide <<'END'

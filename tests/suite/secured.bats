@@ -67,6 +67,26 @@ as_ann() { ZK_DIGEST="ann:se cret:x" zk "$ZKFLOCK_SERVERS" "$@"; }
   assert_not_exist ran
 }
 
+@test "credentials keep a zkflock from being traced: re-entry and --unlock work where /proc hides it" {
+  export ZKFLOCK_AUTH_FILE=$PWD/ann
+  cat >inside <<'END'
+zkflock -w 20 "$1" zkflock -w 5 "$1" echo used
+zkflock -w 20 "$1" zkflock -w 20 --with "$1.b" "$1" echo used and taken
+zkflock -w 20 "$1" env -u ZKFLOCK_HELD zkflock -w 20 "$1" echo waited || echo "refused: $?"
+zkflock --hold --for $$ "$1" && zkflock --unlock --for $$ "$1" && zkflock -w 5 "$1" echo given back
+END
+  run -0 in_hiding bash inside "$LOCK"
+  assert_output --partial "used
+used and taken"
+  assert_output --partial "refused: 64
+given back"
+}
+
+@test "re-entry asks no server, and reads no credentials" {
+  run -0 zkflock --auth-file ann "$LOCK" sh -c 'rm ann; zkflock --auth-file ann "$1" echo used' sh "$LOCK"
+  assert_output used
+}
+
 @test "the environment's credentials are for the environment's servers" {
   shown() { # shown FILE OPTION...: the auth file in effect
     run -0 env ZKFLOCK_AUTH_FILE="$PWD/ann" zkflock "${@:2}" --show-config "$LOCK"
