@@ -296,6 +296,8 @@ int values_file(struct options *options, const struct setting *setting)
 
     if (setting->origin && setting->text[0] != '/')
         return refuse(setting, "a path that starts with a slash");
+    if (!setting->text[0])
+        return refuse(setting, "a path");
     directory = setting->text[0] == '/' ? NULL : getcwd(NULL, 0);
     xreplace(member_of(options, setting),
              directory ? xasprintf("%s/%s", directory, setting->text) : xstrdup(setting->text));

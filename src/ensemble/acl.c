@@ -50,8 +50,8 @@ static bool is_entry(const char *entry, size_t len)
     const char *first = memchr(entry, ':', len);
     const char *last = last_colon(entry, len);
 
-    return first && first > entry && !memchr(entry, ',', (size_t)(first - entry)) && last > first &&
-           permissions(last + 1, len - (size_t)(last + 1 - entry)) != 0;
+    return first && first > entry && strcspn(entry, ", \t") >= (size_t)(first - entry) &&
+           last > first && permissions(last + 1, len - (size_t)(last + 1 - entry)) != 0;
 }
 
 /*
@@ -105,6 +105,18 @@ static int of_everybody(const struct ACL_vector *acl)
     return perms;
 }
 
+/* Returns the permissions that the one of entry i has by the whole list. */
+static int of_one(const struct ACL_vector *acl, int i)
+{
+    int perms = of_everybody(acl);
+
+    for (int j = 0; j < acl->count; j++)
+        if (strcmp(acl->data[j].id.scheme, acl->data[i].id.scheme) == 0 &&
+            strcmp(acl->data[j].id.id, acl->data[i].id.id) == 0)
+            perms |= acl->data[j].perms;
+    return perms;
+}
+
 /* Returns true for what is no USER:HASH, the hash being SHA-1 in base64. */
 static bool is_bad_digest(const struct ACL *one)
 {
@@ -124,7 +136,7 @@ static const char *list_fault(const struct ACL_vector *acl)
         if (is_bad_digest(&acl->data[i]))
             return "has a digest that is not USER:HASH: the HASH is printed by openssl, see "
                    "zkflock(7), RIGHTS";
-        usable |= ((acl->data[i].perms | of_everybody(acl)) & TO_CONTEND) == TO_CONTEND;
+        usable |= (of_one(acl, i) & TO_CONTEND) == TO_CONTEND;
     }
     return usable ? NULL
                   : "gives nobody all of c, d, r and w, without which nobody could use the lock";
@@ -167,8 +179,7 @@ bool acl_needs_credentials(const struct ACL_vector *acl)
 
         if (strcmp(one->id.scheme, "auth") == 0)
             return true; /* servers refuse it from a client without */
-        serves_anybody |=
-            is_anonymous(one) && ((one->perms | of_everybody(acl)) & TO_CONTEND) == TO_CONTEND;
+        serves_anybody |= is_anonymous(one) && (of_one(acl, i) & TO_CONTEND) == TO_CONTEND;
     }
     return !serves_anybody;
 }

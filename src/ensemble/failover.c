@@ -57,14 +57,20 @@ static bool leads_to(int fd, const struct sockaddr_storage *server)
            memcmp(&peer, server, sizeof(peer)) == 0;
 }
 
-/* Returns whether it is a socket of the library: no other one leads to a network. */
+/*
+ * Returns whether it is a socket of the library, or one that the relay passes its words on by: no
+ * other one leads to a network, and the relay's ports stay open.
+ */
 static bool leads_to_a_network(int fd)
 {
     struct sockaddr_storage own = {0};
     socklen_t len = sizeof(own);
+    int listens = 0;
+    socklen_t listens_len = sizeof(listens);
 
     return getsockname(fd, (struct sockaddr *)&own, &len) == 0 &&
-           (own.ss_family == AF_INET || own.ss_family == AF_INET6);
+           (own.ss_family == AF_INET || own.ss_family == AF_INET6) &&
+           getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_len) == 0 && !listens;
 }
 
 /* Shuts down the library's socket to this server, or for NULL all that it has; false: none. */

@@ -36,7 +36,7 @@ struct passage {
     int remote;
     const struct tls_library *library;
     SSL *ssl;
-    short remote_events; /* what SSL_connect() or SSL_write() waits for */
+    short remote_events; /* what OpenSSL waits for; of an OPEN one, but for bytes to read */
     struct buffer out;   /* to the server */
     struct buffer in;    /* from it */
     char text[160];      /* of tls_why() */
@@ -126,9 +126,10 @@ static bool waits(struct passage *passage, int returned)
 {
     int kind = passage->library->SSL_get_error(passage->ssl, returned);
 
-    passage->remote_events = kind == SSL_ERROR_WANT_WRITE ? POLLOUT : 0;
+    if (kind == SSL_ERROR_WANT_WRITE)
+        passage->remote_events |= POLLOUT;
     if (kind == SSL_ERROR_WANT_READ && passage->state == SHAKING)
-        passage->remote_events = POLLIN;
+        passage->remote_events |= POLLIN;
     return kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE;
 }
 
@@ -140,14 +141,14 @@ static bool shake(struct passage *passage, const char **why)
     returned = passage->library->SSL_connect(passage->ssl);
     if (returned == 1) {
         passage->state = OPEN;
-        passage->remote_events = 0;
         return true;
     }
     if (waits(passage, returned))
         return true;
-    *why = tls_why(passage->ssl, returned, false, passage->text);
+    *why = tls_why(passage->ssl, returned, passage->text);
     if (!*why)
-        *why = "ended the connection while TLS was begun; is that its secureClientPort?";
+        *why = "ended the connection while TLS was begun, as one does that has no TLS there (see "
+               "secureClientPort), is full (maxClientCnxns) or does not serve yet";
     return false;
 }
 
@@ -175,10 +176,9 @@ static bool go_out(struct passage *passage, const char **why)
         if (written <= 0) {
             if (waits(passage, written))
                 return true;
-            *why = tls_why(passage->ssl, written, true, passage->text);
+            *why = tls_why(passage->ssl, written, passage->text);
             return false;
         }
-        passage->remote_events = 0;
         out->begin += (size_t)written;
     }
 }
@@ -197,11 +197,9 @@ static bool go_in(struct passage *passage, const char **why)
             passage->library->ERR_clear_error();
             len = passage->library->SSL_read(passage->ssl, in->bytes, (int)ROOM);
             if (len <= 0) {
-                int kind = passage->library->SSL_get_error(passage->ssl, len);
-
-                if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE)
+                if (waits(passage, len))
                     return true;
-                *why = tls_why(passage->ssl, len, true, passage->text);
+                *why = tls_why(passage->ssl, len, passage->text);
                 return false;
             }
             in->begin = 0;
@@ -233,6 +231,8 @@ bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], c
         *why = passage->text;
         return false;
     }
+    if (passage->state != CONNECTING)
+        passage->remote_events = 0;
     if (passage->state == SHAKING && !shake(passage, why))
         return false;
     /* What a server does not take any more is not waited for. */

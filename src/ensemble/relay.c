@@ -16,9 +16,16 @@
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "ensemble/passage.h"
+#include "ensemble/wire.h"
 
 /* The library has one connection, and for a moment another one. */
 enum { PASSAGES_MAX = 8 };
+
+/*
+ * Any process may knock, and must not keep the library out: how many connections wait to be
+ * accepted, and how many are accepted before others are served.
+ */
+enum { BACKLOG = 64, CONNECTIONS_A_TURN = 16 };
 
 /* How long no connection is accepted after one could not be, for lack of descriptors or memory. */
 #define REST (100 * CLOCK_MS)
@@ -70,11 +77,11 @@ static bool read_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer)
 }
 
 /*
- * Returns true if the other end of a connection is a socket of this process.  That is told by both
- * addresses: another process may connect from the library's port to another gate.  *error: why it
- * could not be found out; else 0.
+ * Returns true if the other end of a connection is a socket of the client library.  That is told by
+ * both addresses: another process may connect from the library's port to another gate.  *error: why
+ * it could not be found out; else 0.
  */
-static bool is_own(int connection, int *error)
+static bool is_of_library(int connection, int *error)
 {
     struct sockaddr_in here = {0};
     struct sockaddr_in there = {0};
@@ -88,29 +95,24 @@ static bool is_own(int connection, int *error)
         for (const struct dirent *entry; !found && (entry = readdir(fds));) {
             struct sockaddr_in own = {0};
             struct sockaddr_in peer = {0};
+            int fd = (int)strtol(entry->d_name, NULL, 10);
 
-            found = read_ends((int)strtol(entry->d_name, NULL, 10), &own, &peer) &&
-                    is_same(&own, &there) && is_same(&peer, &here);
+            /* A descriptor that zkflock was started with may be another process's, too. */
+            found = entry->d_name[0] != '.' && wire_may_be_of_library(fd) &&
+                    read_ends(fd, &own, &peer) && is_same(&own, &there) && is_same(&peer, &here);
         }
     }
     closedir(fds);
     return found;
 }
 
-static void take_connection(struct relay *relay, const struct gate *gate)
+/* Lets the other end in, if it is the library. */
+static void let_in(struct relay *relay, const struct gate *gate, int local)
 {
-    int local = accept4(gate->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct passage *passage;
     int error;
 
-    if (local < 0) {
-        if (errno == EAGAIN || errno == ECONNABORTED)
-            return;
-        relay->trouble(relay->context, strerror(errno), errno);
-        relay->accept_at = clock_now() + REST;
-        return;
-    }
-    if (!is_own(local, &error) || relay->under_way_len == PASSAGES_MAX) {
+    if (!is_of_library(local, &error) || relay->under_way_len == PASSAGES_MAX) {
         if (error)
             relay->trouble(relay->context, strerror(error), error);
         close(local);
@@ -124,6 +126,23 @@ static void take_connection(struct relay *relay, const struct gate *gate)
     }
     relay->under_way[relay->under_way_len].passage = passage;
     relay->under_way[relay->under_way_len++].gate = gate;
+}
+
+static void take_connections(struct relay *relay, const struct gate *gate)
+{
+    for (int i = 0; i < CONNECTIONS_A_TURN; i++) {
+        int local = accept4(gate->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        if (local >= 0) {
+            let_in(relay, gate, local);
+        } else if (errno != ECONNABORTED) {
+            if (errno != EAGAIN) {
+                relay->trouble(relay->context, strerror(errno), errno);
+                relay->accept_at = clock_now() + REST;
+            }
+            return;
+        }
+    }
 }
 
 /* ---- passing on ---- */
@@ -178,7 +197,7 @@ static void *run(void *argument)
             pass(relay, i, of_passages + i * PASSAGE_FDS);
         for (size_t i = 0; i < gates; i++)
             if (fds[1 + i].revents)
-                take_connection(relay, &relay->gates[i]);
+                take_connections(relay, &relay->gates[i]);
     }
     while (relay->under_way_len)
         passage_free(relay->under_way[--relay->under_way_len].passage);
@@ -220,7 +239,7 @@ static uint16_t open_gate(struct gate *gate)
     gate->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (gate->listener < 0 ||
         bind(gate->listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-        listen(gate->listener, PASSAGES_MAX) < 0 ||
+        listen(gate->listener, BACKLOG) < 0 ||
         getsockname(gate->listener, (struct sockaddr *)&address, &len) < 0)
         return 0;
     return ntohs(address.sin_port);

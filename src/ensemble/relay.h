@@ -3,8 +3,8 @@
  * loopback, one for each server, and a thread passes what it says on to that server by TLS, and
  * back.  Both connections end together, so that leaving a server works as without TLS.
  *
- * Only this process may use the ports: a connection whose other end is no socket of its own is
- * closed at once.
+ * Only the library may use the ports: a connection whose other end is none of its sockets is closed
+ * at once.
  */
 #ifndef ZKFLOCK_RELAY_H
 #define ZKFLOCK_RELAY_H

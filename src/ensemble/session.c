@@ -21,6 +21,12 @@
  */
 #define FIRST_PATIENCE (700 * CLOCK_MS)
 
+/* The first handshake of a server that has just started takes longer by TLS. */
+static int64_t first_patience(const struct session *session)
+{
+    return session->relay ? 2 * FIRST_PATIENCE : FIRST_PATIENCE;
+}
+
 /* How often the connections of a read-only server are shut down: the library opens others. */
 #define READ_ONLY_LOOK (100 * CLOCK_MS)
 
@@ -63,7 +69,7 @@ static int connect_attempt(struct session *session)
                                         session->relay ? relay_ports(session->relay) : NULL);
     unsigned int round = session->attempt / servers_count(session->terms.servers);
     int64_t longest = session->terms.timeout_ms * CLOCK_MS * 2 / 3;
-    int64_t patience = FIRST_PATIENCE << (round > 10 ? 10 : round);
+    int64_t patience = first_patience(session) << (round > 10 ? 10 : round);
     clientid_t resumed;
     int error = 0;
 
@@ -121,9 +127,9 @@ struct session *session_resume(const struct session_terms *terms,
     zoo_set_debug_level(log_get_level() >= LOG_LEVEL_DEBUG ? ZOO_LOG_LEVEL_INFO
                                                            : ZOO_LOG_LEVEL_ERROR);
     zoo_deterministic_conn_order(1); /* servers.c has shuffled them */
+    failover_init(&session->failover);
     if (terms->access->tls)
         session->relay = relay_start(terms->access->tls, terms->servers, note_server, session);
-    failover_init(&session->failover); /* the relay's ports are not the library's */
     if (session->event_fd < 0 || (terms->access->tls && !session->relay) ||
         connect_attempt(session) < 0) {
         int error = errno;
@@ -189,12 +195,13 @@ void session_close(struct session *session)
 {
     if (!session)
         return;
-    bool dropped = drop_handle(session);
-
+    /*
+     * The library's threads may still use it, and the ports of the relay: another process could
+     * take those, and be told credentials.
+     */
+    if (!drop_handle(session))
+        return;
     relay_end(session->relay);
-    session->relay = NULL;
-    if (!dropped)
-        return; /* the library's threads may still use it */
     request_drop_all(session);
     trouble_listen(NULL);
     item_free(session->current);
@@ -329,7 +336,7 @@ static int64_t tick_connection(struct session *session)
         pace_end(&session->pace, session->handle);
     if (!session->connected) {
         int64_t look =
-            failover_watch_handshake(&session->failover, session->handle, FIRST_PATIENCE);
+            failover_watch_handshake(&session->failover, session->handle, first_patience(session));
 
         return session->paced ? pace_tick(&session->pace, session->handle, look, loss_due(session))
                               : look;

@@ -59,6 +59,9 @@ struct item {
     int64_t handed_over; /* to the library, the last time */
 };
 
+/* Room for what trouble_last() writes. */
+#define TROUBLE_SIZE 256
+
 struct session {
     zhandle_t *handle;
     struct session_terms terms;
@@ -67,7 +70,7 @@ struct session {
 
     pthread_mutex_t mutex; /* of the queue and of trouble */
     struct item *head, **tail;
-    char trouble[160];
+    char trouble[TROUBLE_SIZE - 2];
     bool lacking; /* both: see trouble_last() */
     bool left;    /* this process has closed the connection for that */
 
@@ -157,9 +160,6 @@ void ask_next(struct session *session);
 void session_spare(struct session *session);
 
 /* ---- trouble.c: what went wrong with a server last; any thread ---- */
-
-/* Room for what trouble_last() writes. */
-#define TROUBLE_SIZE 162
 
 /*
  * Writes that as the end of a clause (": Connection refused"), "" if nothing did.  Returns true if

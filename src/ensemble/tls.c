@@ -30,6 +30,20 @@ static const char *first_reason(const struct tls_library *library)
     return reason ? reason : "unknown error";
 }
 
+/*
+ * Says why OpenSSL could not use a file: it could not be opened once more, for want of descriptors
+ * or of /proc; or, what, a format.
+ */
+static char *file_fault(const struct tls_library *library, const char *file, const char *what)
+{
+    unsigned long error = library->ERR_peek_error();
+
+    return ERR_SYSTEM_ERROR(error)
+               ? xasprintf("%s: cannot be read by way of /proc/self/fd: %s", file,
+                           strerror(ERR_GET_REASON(error)))
+               : xasprintf("%s: has no %s: %s", file, what, first_reason(library));
+}
+
 /* Returns the name by which this process alone opens what this descriptor stands for. */
 static char *name_of(int fd)
 {
@@ -52,8 +66,7 @@ static char *take_authorities(const struct tls *tls, const char *file)
         return fault;
     name = name_of(fd);
     if (library->SSL_CTX_load_verify_file(tls->context, name) != 1)
-        fault = xasprintf("%s: has no certificates in PEM for --cacert: %s", file,
-                          first_reason(library));
+        fault = file_fault(library, file, "certificates in PEM for --cacert");
     free(name);
     close(fd);
     return fault;
@@ -91,7 +104,7 @@ static char *take_key(const struct tls *tls, const char *file)
                           "take it off with openssl pkey",
                           file);
     else
-        fault = xasprintf("%s: has no private key in PEM: %s", file, first_reason(library));
+        fault = file_fault(library, file, "private key in PEM");
     library->SSL_CTX_set_default_passwd_cb_userdata(tls->context, NULL);
     free(name);
     close(fd);
@@ -110,8 +123,7 @@ static char *take_certificate(const struct tls *tls, const char *file)
     name = name_of(fd);
     fault = library->SSL_CTX_use_certificate_chain_file(tls->context, name) == 1
                 ? NULL
-                : xasprintf("%s: has no certificate in PEM for --cert: %s", file,
-                            first_reason(library));
+                : file_fault(library, file, "certificate in PEM for --cert");
     free(name);
     close(fd);
     return fault;
@@ -172,6 +184,7 @@ struct tls *tls_new(const struct tls_files *files, enum exitcode *status, char *
     *status = EXITCODE_OSERR;
     *fault = begin(tls);
     if (!*fault) {
+        tls->library->ERR_clear_error(); /* of a configuration that OpenSSL has read, and left */
         *fault = take_files(tls, files);
         if (*fault && !ERR_SYSTEM_ERROR(tls->library->ERR_peek_error()))
             *status = EXITCODE_CONFIG;
@@ -190,26 +203,42 @@ static bool is_address(const char *name)
     return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
 }
 
+/* Returns the length of a name without the dot that it may end with in DNS: certificates have none.
+ */
+static size_t length_in_certificate(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len > 1 && name[len - 1] == '.' ? len - 1 : len;
+}
+
 /* Has the server prove one of the names; an address counts only where no name was given. */
 static bool expect_names(const struct tls_library *library, SSL *ssl, const char *const *names,
                          size_t count)
 {
     X509_VERIFY_PARAM *param = library->SSL_get0_param(ssl);
     const char *name = NULL;
+    char *sent;
+    bool done;
 
+    /* What --cacert has is trusted, even if it is not the root of the chain. */
+    library->X509_VERIFY_PARAM_set_flags(param, X509_V_FLAG_PARTIAL_CHAIN);
     library->X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
                                                         X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     for (size_t i = 0; i < count; i++) {
         if (is_address(names[i]))
             continue;
         name = names[i];
-        if (library->X509_VERIFY_PARAM_add1_host(param, name, 0) != 1)
+        if (library->X509_VERIFY_PARAM_add1_host(param, name, length_in_certificate(name)) != 1)
             return false;
     }
     if (!name)
         return library->X509_VERIFY_PARAM_set1_ip_asc(param, names[0]) == 1;
-    return library->SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
-                             (void *)name) == 1;
+    sent = xstrndup(name, length_in_certificate(name));
+    done =
+        library->SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, sent) == 1;
+    free(sent);
+    return done;
 }
 
 SSL *tls_connection(const struct tls *tls, int fd, const char *const *names, size_t count)
@@ -245,14 +274,16 @@ static const char *of_reason(SSL *ssl, unsigned long error, char text[160])
     case SSL_R_PACKET_LENGTH_TOO_LONG:
     case SSL_R_HTTP_REQUEST:
     case SSL_R_UNEXPECTED_MESSAGE:
-    case SSL_R_UNEXPECTED_EOF_WHILE_READING:
         return "does not speak TLS there; is that its secureClientPort?";
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
         return "has no TLS 1.2 or later";
     }
     if (is_about_certificate(reason) && !library->SSL_get_certificate(ssl))
-        return "wants a client certificate; give --cert and --key";
+        return reason - SSL_AD_REASON_OFFSET == SSL_AD_HANDSHAKE_FAILURE
+                   ? "refuses TLS, as one does that wants a client certificate (give --cert and "
+                     "--key) or has no cipher in common"
+                   : "wants a client certificate; give --cert and --key";
     snprintf(text, 160, "%s: %s",
              is_about_certificate(reason) ? "does not accept the certificate of --cert"
                                           : "speaks no TLS that is understood",
@@ -260,7 +291,7 @@ static const char *of_reason(SSL *ssl, unsigned long error, char text[160])
     return text;
 }
 
-const char *tls_why(SSL *ssl, int returned, bool shaken, char text[160])
+const char *tls_why(SSL *ssl, int returned, char text[160])
 {
     const struct tls_library *library = tls_library_load();
     long verified = library->SSL_get_verify_result(ssl);
@@ -268,9 +299,8 @@ const char *tls_why(SSL *ssl, int returned, bool shaken, char text[160])
 
     if (kind != SSL_ERROR_SSL)
         return NULL;
-    /* A server that is killed does not end TLS before the connection. */
-    if (shaken &&
-        ERR_GET_REASON(library->ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+    /* A server that is killed, or full, does not end TLS before the connection. */
+    if (ERR_GET_REASON(library->ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
         return NULL;
     if (verified == X509_V_OK)
         return of_reason(ssl, library->ERR_peek_last_error(), text);

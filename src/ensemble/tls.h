@@ -36,10 +36,9 @@ SSL *tls_connection(const struct tls *tls, int fd, const char *const *names, siz
 
 /*
  * Says why SSL_connect(), SSL_read() or SSL_write() returned this, in words that follow the
- * server's name; NULL if the server has just ended the connection.  shaken: TLS was begun.  text is
- * used if need be.
+ * server's name; NULL if the server has just ended the connection.  text is used if need be.
  */
-const char *tls_why(SSL *ssl, int returned, bool shaken, char text[160]);
+const char *tls_why(SSL *ssl, int returned, char text[160]);
 
 /* Returns true if the client has a certificate; NULL has none. */
 bool tls_has_certificate(const struct tls *tls);

@@ -39,6 +39,7 @@
     X(TLS_client_method)                                                                           \
     X(X509_VERIFY_PARAM_add1_host)                                                                 \
     X(X509_VERIFY_PARAM_set1_ip_asc)                                                               \
+    X(X509_VERIFY_PARAM_set_flags)                                                                 \
     X(X509_VERIFY_PARAM_set_hostflags)                                                             \
     X(X509_verify_cert_error_string)
 

@@ -8,8 +8,10 @@
 #include "ensemble/session_state.h"
 
 /* A server that refuses a client just closes the connection. */
-static const char closed[] = "the server closed the connection, as one does that has no majority, "
-                             "is read-only or full (maxClientCnxns), or expects TLS";
+#define CLOSED                                                                                     \
+    "the server closed the connection, as one does that has no majority, is read-only or full "
+static const char closed[] = CLOSED "(maxClientCnxns), or expects TLS";
+static const char closed_tls[] = CLOSED "(maxClientCnxns)";
 
 /* See wire.c. */
 static const char unsound[] = "the server sent what is no reply of ZooKeeper";
@@ -61,7 +63,8 @@ static void remember(struct session *session, const char *message)
                  begin + 1);
     } else if (!session->left) {
         session->lacking = false;
-        snprintf(session->trouble, sizeof(session->trouble), "%s", closed);
+        snprintf(session->trouble, sizeof(session->trouble), "%s",
+                 session->relay ? closed_tls : closed);
     }
     pthread_mutex_unlock(&session->mutex);
 }

@@ -9,9 +9,10 @@
  *
  * The mutex is never held while a call waits: the sockets of sessions do not block.
  */
+#include "ensemble/wire.h"
+
 #include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -55,7 +56,7 @@ struct line {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct line *_Atomic lines[LINES];
-static pid_t owner; /* the process that connects */
+static _Atomic pid_t owner; /* the process that connects */
 
 /* The linker's names. */
 int __real_connect(int fd, const struct sockaddr *address, socklen_t len);
@@ -89,6 +90,11 @@ static void forget(int fd)
     free(line->due);
     free(line->frame);
     free(line);
+}
+
+bool wire_may_be_of_library(int fd)
+{
+    return !owner || line_of(fd);
 }
 
 /* ---- what the library sends ---- */

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "ensemble/acl.h"
 #include "lock/contender.h"
 
 void flight_forget(struct lock *lock)
@@ -96,20 +95,6 @@ static void note_parent(struct lock *lock, const struct session_event *event)
     }
 }
 
-static void note_acl(struct lock *lock, const struct session_event *event)
-{
-    struct own_acl *acl = &lock->acl;
-
-    acl_free(acl->list);
-    acl->list = event->rc == ZOK ? acl_inherit(event->acl) : NULL;
-    acl->czxid = event->rc == ZOK ? event->stat.czxid : 0;
-    acl->aversion = event->stat.aversion;
-    if (event->rc == ZOK && !acl->list && acl_is_open(session_acl(lock->session)))
-        log_warning("the ACL of %s is not shown whole to this client, which lacks ADMIN: its "
-                    "contenders there are open to everybody; give --acl",
-                    lock->path);
-}
-
 void flight_note_answer(struct lock *lock, const struct session_event *event)
 {
     lock->rc[event->tag] = event->rc;
@@ -126,7 +111,7 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
         lock->made_czxid = event->stat.czxid;
         break;
     case TAG_ACL:
-        note_acl(lock, event);
+        own_acl_note(lock, event);
         break;
     case TAG_CREATE:
         if (event->rc == ZOK) {

@@ -149,7 +149,7 @@ void leave_swept(struct lock *lock)
 {
     bool found_out = lock->rc[TAG_CHILDREN] == ZOK && lock->rc[TAG_PARENT] == ZOK;
 
-    lock->vacated = lock->vacated && found_out;
+    lock->vacated = found_out && (lock->vacated || !lock->node);
     if (!lock->node || !found_out)
         leave_done(lock); /* there is nothing, or no way to it */
     else

@@ -107,7 +107,6 @@ void step_remove(struct lock *lock);
 /* ---- queue.c: goes on when a step was answered; takes JOIN and FIND again ---- */
 
 void queue_parents_made(struct lock *lock);
-void queue_acl_asked(struct lock *lock);
 void queue_joined(struct lock *lock);
 void queue_found(struct lock *lock);
 void queue_listed(struct lock *lock);
@@ -236,6 +235,24 @@ void count_squared(struct lock *lock);
 void count_squared_above(struct lock *lock);
 void count_adopted(struct lock *lock);
 void count_write_asked(struct lock *lock);
+
+/* ---- own_acl.c ---- */
+
+/* Notes the answer to ASK_ACL, and goes on. */
+void own_acl_note(struct lock *lock, const struct session_event *event);
+void own_acl_asked(struct lock *lock);
+
+/* Returns true if the lock's znode, or its ACL, is not the one that the own ACL is for. */
+bool own_acl_is_other(const struct lock *lock);
+
+/* Makes the own znode once more, with the ACL of the lock. */
+void own_acl_join_again(struct lock *lock);
+
+/* Has the own znode get the session's ACL in a lock of that czxid and aversion. */
+void own_acl_take_sessions(struct lock *lock, int64_t czxid, int32_t aversion);
+
+/* Joins with the session's ACL: the server does not take the one of the lock from this client. */
+void own_acl_join_without(struct lock *lock);
 
 /* ---- leave.c ---- */
 

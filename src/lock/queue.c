@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "ensemble/acl.h"
 #include "lock/lock_parts.h"
 
 static bool is_unfair(const struct lock *lock)
@@ -47,6 +46,7 @@ void queue_backed_off(struct lock *lock)
         lock->czxid = 0;
         lock->revoked = false;
         lock->backing_off = false;
+        lock->acl.asked = lock->acl.asked && !own_acl_is_other(lock);
         if (lock->place.ahead > 0)
             queue_up(lock);
         else
@@ -94,6 +94,8 @@ static void consider_place(struct lock *lock)
         return;
     else if (!lock->place.found)
         step_rejoin(lock);
+    else if (lock->backing_off && own_acl_is_other(lock))
+        own_acl_join_again(lock);
     else if (lock->terms.permits)
         permit_consider(lock);
     else if (lock->place.ahead > 0 && lock->is_around)
@@ -119,46 +121,6 @@ static void wait_in_line(struct lock *lock)
     step_list(lock);
 }
 
-void queue_acl_asked(struct lock *lock)
-{
-    int rc = lock->rc[TAG_ACL];
-
-    if (rc != ZOK && rc != ZNONODE) {
-        leave_because_rc(lock, rc, "read", lock->path);
-        return;
-    }
-    lock->acl.asked = true;
-    step_join(lock);
-}
-
-/* Returns true if the lock's znode, or its ACL, is not the one that the own ACL is for. */
-static bool has_other_acl(const struct lock *lock)
-{
-    return lock->acl.asked &&
-           (lock->parent_czxid != lock->acl.czxid || lock->parent_aversion != lock->acl.aversion);
-}
-
-/* Makes the own znode once more, with the ACL of the lock. */
-static void join_with_other_acl(struct lock *lock)
-{
-    lock->acl.asked = false;
-    lock->place = (struct recipe_place){0};
-    step_back_off(lock);
-}
-
-static void take_session_acl(struct lock *lock, int64_t czxid, int32_t aversion)
-{
-    acl_free(lock->acl.list);
-    lock->acl = (struct own_acl){.asked = true, .czxid = czxid, .aversion = aversion};
-}
-
-/* Joins with the session's ACL: the server does not take the one of the lock from this client. */
-static void join_without_acl(struct lock *lock)
-{
-    take_session_acl(lock, lock->parent_czxid, lock->parent_aversion);
-    step_join(lock);
-}
-
 /* Goes on after the create.  An only child is first and needs no list. */
 void queue_joined(struct lock *lock)
 {
@@ -177,15 +139,20 @@ void queue_joined(struct lock *lock)
             "it, or choose another --node-style",
             lock->path);
     else if (rc == ZINVALIDACL && lock->acl.list)
-        join_without_acl(lock);
+        own_acl_join_without(lock);
+    else if (rc == ZNOAUTH && lock->made)
+        leave_because(lock, EXITCODE_NOPERM,
+                      "%s was just made with the ACL of --acl, which does not give this client "
+                      "CREATE: name it in --acl, and have %s removed by a client that has DELETE",
+                      lock->path, lock->path);
     else if (rc != ZOK)
         leave_because_rc(lock, rc, "create a znode in", lock->path);
     else if (lock->rc[TAG_PARENT] != ZOK)
         leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
     else if (!accept_znode(lock))
         return;
-    else if (has_other_acl(lock))
-        join_with_other_acl(lock);
+    else if (own_acl_is_other(lock))
+        own_acl_join_again(lock);
     else if (lock->terms.permits && is_last_change(lock))
         permit_consider(lock);
     else if (lock->census.children == 1 && is_last_change(lock))
@@ -211,7 +178,7 @@ void queue_parents_made(struct lock *lock)
 
     lock->acl.asked = false;
     if (rc == ZOK && session_has_credentials(lock->session))
-        take_session_acl(lock, lock->made_czxid, 0); /* as the lock has */
+        own_acl_take_sessions(lock, lock->made_czxid, 0); /* as the lock has */
     if (rc == ZOK || rc == ZNODEEXISTS)
         step_join(lock);
     else if (rc == ZNONODE && !lock->ancestor_failed)
@@ -230,6 +197,8 @@ void queue_found(struct lock *lock)
         step_join(lock); /* the create never happened */
     else if (lock->node && lock->czxid == 0)
         step_list(lock); /* for the token */
+    else if (lock->node && lock->rc[TAG_PARENT] == ZOK && own_acl_is_other(lock))
+        own_acl_join_again(lock);
     else
         consider_place(lock);
 }

@@ -228,8 +228,8 @@ static bool may_ask(struct reentry *reentry, struct guest *guest,
     bool may;
 
     close(reentry->spare);
-    may = request->verb == WIRE_ENTER ? wire_peer(guest->fd, &guest->peer)
-                                      : wire_is_near(guest->fd);
+    may =
+        request->verb == WIRE_ENTER ? wire_peer(guest->fd, &guest->peer) : wire_is_near(guest->fd);
     reentry->spare = open_spare();
     return may;
 }

@@ -107,7 +107,7 @@ void legacy_settle(const struct legacy *legacy, struct servers *servers,
 
     serve(session, set, clock_now() + patience);
     log_info("the keeper was killed; its place in the queue %s",
-             lockset_phase(set) == LOCK_LEFT ? "has been released" : "ends with its session");
+             lockset_is_vacated(set) ? "has been released" : "ends with its session");
     lockset_free(set);
     session_close(session);
     access_close(&access);

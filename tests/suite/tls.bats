@@ -1,6 +1,7 @@
 # --tls: connections that are encrypted, to servers that prove who they are.
 
 load helper
+load keys
 
 ensemble() { "$TESTS_DIR/ensemble" "$1" "$BATS_TEST_TMPDIR/${own-own}" "${@:2}"; }
 
@@ -15,19 +16,6 @@ setup_file() {
   certificate expired ca -1 "DNS:localhost,IP:127.0.0.1"
   certificate client ca 30 DNS:client
   certificate stranger other 30 DNS:client
-}
-
-authority() { # authority NAME
-  openssl req -x509 -newkey rsa:2048 -nodes -keyout "$KEYS/$1.key" -out "$KEYS/$1.pem" -days 30 \
-    -subj "/CN=$1" 2>/dev/null
-}
-
-certificate() { # certificate NAME AUTHORITY DAYS NAMES: NAME.pem, NAME.key, and both in one file
-  openssl req -newkey rsa:2048 -nodes -keyout "$KEYS/$1.key" -out "$KEYS/$1.csr" -subj "/CN=$1" 2>/dev/null
-  openssl x509 -req -in "$KEYS/$1.csr" -CA "$KEYS/$2.pem" -CAkey "$KEYS/$2.key" -CAcreateserial \
-    -out "$KEYS/$1.pem" -days "$3" -extfile <(echo "subjectAltName=$4") 2>/dev/null
-  cat "$KEYS/$1.key" "$KEYS/$1.pem" >"$KEYS/$1.both"
-  chmod 600 "$KEYS/$1.key" "$KEYS/$1.both"
 }
 
 # serve CERTIFICATE WANTED [N]: servers that show this one, and want none, want or need one of the
