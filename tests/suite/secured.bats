@@ -274,7 +274,11 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
   # The server hides the hashes from a client without ADMIN: --acl, then.
   run -0 as_ann setacl "$LOCK.less" "digest:ann:$hash:cdrw"
   own_acl "$LOCK.less" --acl creator
-  assert_output "digest:ann:$hash:rwcda"
+  assert_line "digest:ann:$hash:rwcda"
+  assert_output --partial "warning: the ACL of $LOCK.less is not shown whole to this client, which lacks ADMIN: its contenders there have the ACL of --acl, and who waits behind one and may not read it ends with status 77"
+  own_acl "$LOCK.less"
+  assert_line "world:anyone:rwcda"
+  assert_output --partial "lacks ADMIN: its contenders there are open to everybody; give --acl"
 }
 
 @test "--acl: what nobody could use is refused before anything is made" {
@@ -295,7 +299,31 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
   for acl in closed world:anyone world:anyone:x :anyone:cdrw; do
     refused 64 "$acl" "--acl takes open, creator, creator-read or SCHEME:ID:PERMS,..., where PERMS are some of cdrwa; not '$acl'"
   done
+  refused 64 "auth::cdrwa, world:anyone:r" "--acl takes open, creator, creator-read or SCHEME:ID:PERMS,..., where PERMS are some of cdrwa; not ' world:anyone:r'"
+  run -64 zkflock --auth-file '' "$LOCK" touch ran
+  assert_output "zkflock: --auth-file takes a path, not ''"
   refused 77 nobody:knows:cdrwa,ip:127.0.0.1:cdrw "cannot create a znode in $LOCK: the server does not accept the ACL that --acl names: it does not know a scheme, an ID is none of its scheme, or it has not authenticated this client"
+}
+
+@test "--acl: the rights of an ID add up, and a list for others only is told of" {
+  run -0 zkflock --auth-file ann --acl auth::cd,auth::rw "$LOCK" echo ran
+  assert_output ran
+  run -77 zkflock --auth-file ann --acl "digest:bob:$(digest_of bob:other):cdrwa" "$LOCK.bob" touch ran
+  assert_output "zkflock: $LOCK.bob was just made with the ACL of --acl, which does not give this client CREATE: name it in --acl, and have $LOCK.bob removed by a client that has DELETE"
+  assert_not_exist ran
+}
+
+@test "the keeper is killed: a guard that may not delete the znode does not say that it did" {
+  hold "$LOCK" release --auth-file ann --acl creator
+  background -v --auth-file "$PWD/ann" "$LOCK" true 2>log
+  waiter=$!
+  eventually contains log "waiting"
+  cp bob ann
+  kill -KILL "$waiter"
+  eventually contains log "the keeper was killed; its place in the queue ends with its session"
+  wait "$waiter" || true
+  touch release
+  ends_with 0 "$holder"
 }
 
 @test "the keeper is killed: the guard gives the lock back with the same credentials" {

@@ -32,11 +32,11 @@ teardown() {
   common_teardown
 }
 
-tls() { zkflock -z "$SECURE" --tls --cacert "$KEYS/ca.pem" --connect-timeout 2 "$@"; }
+tls() { zkflock -z "$SECURE" --tls --cacert "$KEYS/ca.pem" "$@"; }
 
 # refused TEXT OPTION...: the server is not used, which is told, and nothing is made.
 refused() {
-  run -69 tls "${@:2}" "$LOCK" touch ran
+  run -69 tls --connect-timeout 4 "${@:2}" "$LOCK" touch ran
   assert_output --partial "$1"
   assert_not_exist ran
 }
@@ -86,6 +86,16 @@ refused() {
   run -0 tls --cert "$KEYS/client.both" --acl creator "$LOCK.own" echo ran
   run -77 zkflock -z "$PLAIN" "$LOCK.own" touch ran
   assert_not_exist ran
+}
+
+@test "--cacert: the certificate of the server itself; a host name that ends with a dot" {
+  serve server none
+  run -0 zkflock -z "$SECURE" --tls --cacert "$KEYS/server.pem" "$LOCK" echo ran
+  assert_output ran
+  echo "127.0.0.1 localhost localhost." >hosts
+  run -0 unshare -Urm sh -c 'mount --bind hosts /etc/hosts && exec "$@"' sh \
+    zkflock -z "${SECURE/localhost/localhost.}" --tls --cacert "$KEYS/ca.pem" "$LOCK" echo ran
+  assert_output ran
 }
 
 @test "files that cannot be used, and options that do not go together" {
