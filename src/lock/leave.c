@@ -99,6 +99,16 @@ void leave_because_rc(struct lock *lock, int rc, const char *what, const char *p
     free(sentence);
 }
 
+void leave_because_ancestor(struct lock *lock)
+{
+    char *path = xstrdup(lock->path);
+
+    for (unsigned int i = 0; i < lock->ancestor_depth; i++)
+        *strrchr(path, '/') = '\0';
+    leave_because_rc(lock, lock->ancestor_rc, "create", path);
+    free(path);
+}
+
 /* Holds the lock as before: nothing was removed. */
 static void back_to_held(struct lock *lock)
 {

@@ -68,7 +68,7 @@ static const struct {
     enum { TO_HOLD, TO_LEAVE } aim;
 } steps[] = {
     [STEP_MAKE_PARENTS] = {queue_parents_made, step_make_parents, TO_HOLD},
-    [STEP_ASK_ACL] = {own_acl_asked, step_ask_acl, TO_HOLD},
+    [STEP_ASK_ACL] = {queue_acl_asked, step_ask_acl, TO_HOLD},
     [STEP_JOIN] = {queue_joined, queue_join_again, TO_HOLD},
     [STEP_FIND] = {queue_found, queue_find_again, TO_HOLD},
     [STEP_LIST] = {queue_listed, step_list, TO_HOLD},

@@ -107,6 +107,7 @@ void step_remove(struct lock *lock);
 /* ---- queue.c: goes on when a step was answered; takes JOIN and FIND again ---- */
 
 void queue_parents_made(struct lock *lock);
+void queue_acl_asked(struct lock *lock);
 void queue_joined(struct lock *lock);
 void queue_found(struct lock *lock);
 void queue_listed(struct lock *lock);
@@ -238,21 +239,14 @@ void count_write_asked(struct lock *lock);
 
 /* ---- own_acl.c ---- */
 
-/* Notes the answer to ASK_ACL, and goes on. */
+/* Notes the answer to ASK_ACL. */
 void own_acl_note(struct lock *lock, const struct session_event *event);
-void own_acl_asked(struct lock *lock);
 
 /* Returns true if the lock's znode, or its ACL, is not the one that the own ACL is for. */
 bool own_acl_is_other(const struct lock *lock);
 
-/* Makes the own znode once more, with the ACL of the lock. */
-void own_acl_join_again(struct lock *lock);
-
 /* Has the own znode get the session's ACL in a lock of that czxid and aversion. */
 void own_acl_take_sessions(struct lock *lock, int64_t czxid, int32_t aversion);
-
-/* Joins with the session's ACL: the server does not take the one of the lock from this client. */
-void own_acl_join_without(struct lock *lock);
 
 /* ---- leave.c ---- */
 
@@ -263,6 +257,9 @@ void leave_begin(struct lock *lock);
 void leave_because(struct lock *lock, enum exitcode code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void leave_because_rc(struct lock *lock, int rc, const char *what, const char *path);
+
+/* Does the same for the last create that was refused: the znodes above that one exist. */
+void leave_because_ancestor(struct lock *lock);
 
 /* Ends in LOCK_LEFT, or sweeps on. */
 void leave_done(struct lock *lock);

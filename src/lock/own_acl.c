@@ -23,18 +23,6 @@ void own_acl_note(struct lock *lock, const struct session_event *event)
                           "and may not read it ends with status 77");
 }
 
-void own_acl_asked(struct lock *lock)
-{
-    int rc = lock->rc[TAG_ACL];
-
-    if (rc != ZOK && rc != ZNONODE) {
-        leave_because_rc(lock, rc, "read", lock->path);
-        return;
-    }
-    lock->acl.asked = true;
-    step_join(lock);
-}
-
 bool own_acl_is_other(const struct lock *lock)
 {
     return lock->acl.asked &&
@@ -45,16 +33,4 @@ void own_acl_take_sessions(struct lock *lock, int64_t czxid, int32_t aversion)
 {
     acl_free(lock->acl.list);
     lock->acl = (struct own_acl){.asked = true, .czxid = czxid, .aversion = aversion};
-}
-
-void own_acl_join_without(struct lock *lock)
-{
-    own_acl_take_sessions(lock, lock->parent_czxid, lock->parent_aversion);
-    step_join(lock);
-}
-
-void own_acl_join_again(struct lock *lock)
-{
-    lock->place = (struct recipe_place){0};
-    step_back_off(lock);
 }

@@ -30,6 +30,13 @@ static void wait_for_unfair(struct lock *lock)
     queue_up(lock);
 }
 
+/* Makes the own znode once more, with the ACL of the lock. */
+static void join_with_other_acl(struct lock *lock)
+{
+    lock->place = (struct recipe_place){0};
+    step_back_off(lock);
+}
+
 /* Waits without a place, or joins anew: --unfair may not stay in a queue with others. */
 void queue_backed_off(struct lock *lock)
 {
@@ -95,7 +102,7 @@ static void consider_place(struct lock *lock)
     else if (!lock->place.found)
         step_rejoin(lock);
     else if (lock->backing_off && own_acl_is_other(lock))
-        own_acl_join_again(lock);
+        join_with_other_acl(lock);
     else if (lock->terms.permits)
         permit_consider(lock);
     else if (lock->place.ahead > 0 && lock->is_around)
@@ -121,6 +128,25 @@ static void wait_in_line(struct lock *lock)
     step_list(lock);
 }
 
+void queue_acl_asked(struct lock *lock)
+{
+    int rc = lock->rc[TAG_ACL];
+
+    if (rc != ZOK && rc != ZNONODE) {
+        leave_because_rc(lock, rc, "read", lock->path);
+        return;
+    }
+    lock->acl.asked = true;
+    step_join(lock);
+}
+
+/* Joins with the session's ACL: the server does not take the one of the lock from this client. */
+static void join_without_acl(struct lock *lock)
+{
+    own_acl_take_sessions(lock, lock->parent_czxid, lock->parent_aversion);
+    step_join(lock);
+}
+
 /* Goes on after the create.  An only child is first and needs no list. */
 void queue_joined(struct lock *lock)
 {
@@ -139,7 +165,7 @@ void queue_joined(struct lock *lock)
             "it, or choose another --node-style",
             lock->path);
     else if (rc == ZINVALIDACL && lock->acl.list)
-        own_acl_join_without(lock);
+        join_without_acl(lock);
     else if (rc == ZNOAUTH && lock->made)
         leave_because(lock, EXITCODE_NOPERM,
                       "%s was just made with the ACL of --acl, which does not give this client "
@@ -152,24 +178,13 @@ void queue_joined(struct lock *lock)
     else if (!accept_znode(lock))
         return;
     else if (own_acl_is_other(lock))
-        own_acl_join_again(lock);
+        join_with_other_acl(lock);
     else if (lock->terms.permits && is_last_change(lock))
         permit_consider(lock);
     else if (lock->census.children == 1 && is_last_change(lock))
         count_consider(lock); /* the create is the proof */
     else
         wait_in_line(lock);
-}
-
-/* Reports the last create that was refused: the znodes above that one exist. */
-static void leave_because_ancestor(struct lock *lock)
-{
-    char *path = xstrdup(lock->path);
-
-    for (unsigned int i = 0; i < lock->ancestor_depth; i++)
-        *strrchr(path, '/') = '\0';
-    leave_because_rc(lock, lock->ancestor_rc, "create", path);
-    free(path);
 }
 
 void queue_parents_made(struct lock *lock)
@@ -198,7 +213,7 @@ void queue_found(struct lock *lock)
     else if (lock->node && lock->czxid == 0)
         step_list(lock); /* for the token */
     else if (lock->node && lock->rc[TAG_PARENT] == ZOK && own_acl_is_other(lock))
-        own_acl_join_again(lock);
+        join_with_other_acl(lock);
     else
         consider_place(lock);
 }
