@@ -140,6 +140,11 @@ static void start_all(struct servers *servers, char **failures)
 /* Takes what was found, or why nothing was, and ends the look-up. */
 static void take_found(struct servers *servers, struct host *host, char **failures)
 {
+    uint64_t count;
+
+    /* This, and not poll(2), promises that what the thread has written before is seen. */
+    if (read(host->lookup->done_fd, &count, sizeof(count)) < 0)
+        abort();
     if (host->lookup->fault)
         note_failure(failures, host, host->lookup->fault);
     for (const struct addrinfo *ai = host->lookup->found; ai; ai = ai->ai_next) {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 
 enum { WIDTH_UNKNOWN = 80, TEXT_MAX = 1024 };
 
-static bool shown;
+/* The library's threads clear the line, too, before what they log. */
+static atomic_bool shown;
 
 /* Returns whether the terminal can clear a line. */
 static bool can_clear(void)
@@ -74,14 +76,14 @@ void status_line_show(const char *text)
             line[len++] = *p;
     }
     len += (size_t)sprintf(line + len, "\x1b[K");
-    shown = put(line, len) || shown;
+    if (put(line, len))
+        atomic_store(&shown, true);
 }
 
 void status_line_clear(void)
 {
     static const char clear[] = "\r\x1b[K";
 
-    if (shown)
+    if (atomic_exchange(&shown, false))
         put(clear, sizeof(clear) - 1);
-    shown = false;
 }
