@@ -42,7 +42,7 @@ void log_open(const struct log_options *options);
 enum log_level log_get_level(void);
 
 /*
- * From now on lines of this process are about this lock; NULL: no lock.  The text has to stay.
+ * From now on lines of this thread are about this lock; NULL: no lock.  The text has to stay.
  * Returns what they were about before.
  */
 const char *log_set_lock(const char *lock);

@@ -1,9 +1,11 @@
 #include "nesting/hold.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -86,9 +88,10 @@ static bool has_ended(int pidfd)
 int hold_start(struct hold *hold, pid_t pid)
 {
     pid_t caller = pid ? pid : getppid();
+    int caller_fd = (int)syscall(SYS_pidfd_open, caller, 0);
+    int error = caller_fd < 0 ? errno : 0;
 
-    *hold = (struct hold){.caller_fd = (int)syscall(SYS_pidfd_open, caller, 0),
-                          .exported = environment_exported()};
+    *hold = (struct hold){.caller_fd = caller_fd, .exported = environment_exported()};
     if (pid == 0 && !is_certain(caller))
         return EXITCODE_USAGE;
     snprintf(hold->name, sizeof(hold->name), "process %d", (int)caller);
@@ -103,7 +106,11 @@ int hold_start(struct hold *hold, pid_t pid)
                   (int)caller);
         return EXITCODE_USAGE;
     }
-    if (hold->caller_fd < 0 || !procid_of(caller, &hold->caller) || has_ended(hold->caller_fd)) {
+    if (error && error != ESRCH && error != EINVAL) {
+        log_error("--hold: process %d cannot be watched: %s", (int)caller, strerror(error));
+        return EXITCODE_OSERR;
+    }
+    if (error || !procid_of(caller, &hold->caller) || has_ended(hold->caller_fd)) {
         log_error("--hold: there is no process %d to hold a lock for", (int)caller);
         return EXITCODE_USAGE;
     }
