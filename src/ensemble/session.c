@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "ensemble/handle.h"
+#include "ensemble/wire.h"
 
 /*
  * How long a server may take to make a session before the next one is tried.  The library itself
@@ -79,6 +80,7 @@ static int connect_attempt(struct session *session)
         resumed.client_id = session->resumed.id;
         memcpy(resumed.passwd, session->resumed.password, sizeof(resumed.passwd));
     }
+    wire_hold();
     if (handle_threads_available())
         session->handle = zookeeper_init2(list, on_session, session->terms.timeout_ms,
                                           session->resumed.id ? &resumed : NULL, session,
@@ -92,6 +94,7 @@ static int connect_attempt(struct session *session)
         zoo_set_servers_resolution_delay(session->handle, -1);
         credentials_add(session->terms.access->credentials, session->handle);
     }
+    wire_go_on();
     session->attempt++;
     session->attempt_until = clock_now() + clock_earlier(patience, longest);
     free(list);

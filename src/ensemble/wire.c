@@ -55,6 +55,7 @@ struct line {
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER; /* of new connections */
 static struct line *_Atomic lines[LINES];
 static _Atomic pid_t owner; /* the process that connects */
 
@@ -256,6 +257,16 @@ static bool is_question(const void *bytes, size_t len)
     return len == sizeof(question) - 1 && memcmp(bytes, question, len) == 0;
 }
 
+void wire_hold(void)
+{
+    pthread_mutex_lock(&gate);
+}
+
+void wire_go_on(void)
+{
+    pthread_mutex_unlock(&gate);
+}
+
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len)
 {
     bool is_line = address->sa_family == AF_INET || address->sa_family == AF_INET6;
@@ -264,6 +275,8 @@ int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len)
         errno = EMFILE;
         return -1;
     }
+    wire_hold();
+    wire_go_on();
     pthread_mutex_lock(&mutex);
     owner = getpid();
     forget(fd);

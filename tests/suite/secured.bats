@@ -2,7 +2,7 @@
 
 load helper
 
-ensemble() { "$TESTS_DIR/ensemble" "$1" "$BATS_TEST_TMPDIR/own"; }
+ensemble() { "$TESTS_DIR/ensemble" "$1" "$BATS_TEST_TMPDIR/own" "${@:2}"; }
 
 setup() {
   common_setup
@@ -48,6 +48,19 @@ as_ann() { ZK_DIGEST="ann:se cret:x" zk "$ZKFLOCK_SERVERS" "$@"; }
   hold "$LOCK" release --auth-file ann
   run -0 zkflock --auth-file ann --revoke --yes "$LOCK"
   ends_with 143 "$holder"
+}
+
+@test "--auth-file: no server can be reached at first" {
+  run -0 zkflock --auth-file ann --acl creator "$LOCK" true
+  ensemble kill 1
+  # The client library has failed to connect when its start returns.
+  ASAN_OPTIONS=detect_leaks=0 strace -o calls -e trace=futex -e inject=futex:delay_exit=100ms \
+    zkflock --auth-file ann --acl creator --connect-timeout 60 "$LOCK" echo ran >out 2>&1 3>&- &
+  local waiter=$!
+  eventually grep -q DELAYED calls
+  ensemble revive 1
+  ends_with 0 "$waiter"
+  assert_equal "$(cat out)" ran
 }
 
 @test "the auth file: from the command line, the environment and the config files" {
