@@ -8,6 +8,7 @@
  *   ASK_ACL -> JOIN                   with credentials: the own znode gets the lock's ACL, which is
  *                                     asked for before the first JOIN
  *   JOIN  -> BACK_OFF -> ASK_ACL      the lock's znode, or its ACL, is another one by now
+ *            BACK_OFF -> LIST -> BACK_OFF    the same, until that has been done  [accept_acl]
  *   JOIN  -> HELD                     alone, nobody vanished: one round trip  [count_consider]
  *         -> LIST -> HELD             first, nobody vanished
  *                 -> WATCH -> idle    others are ahead; waits for the predecessor  [queue_up]

@@ -242,9 +242,6 @@ void count_write_asked(struct lock *lock);
 /* Notes the answer to ASK_ACL. */
 void own_acl_note(struct lock *lock, const struct session_event *event);
 
-/* Returns true if the lock's znode, or its ACL, is not the one that the own ACL is for. */
-bool own_acl_is_other(const struct lock *lock);
-
 /* Has the own znode get the session's ACL in a lock of that czxid and aversion. */
 void own_acl_take_sessions(struct lock *lock, int64_t czxid, int32_t aversion);
 

@@ -142,7 +142,12 @@ struct above {
  * credentials, before it makes the own one.
  */
 struct own_acl {
-    bool asked;
+    enum {
+        ACL_UNKNOWN, /* to be asked for, by a client with credentials */
+        ACL_ASKED,   /* the lock may be another one by now */
+        ACL_FITS,    /* the own znode stands in the lock that it is of */
+        ACL_OTHER,   /* it stands in another one: is to be made anew, behind a new question */
+    } state;
     struct ACL_vector *list; /* NULL: the session's */
     int64_t czxid;           /* of the lock's znode then; 0: there was none */
     int32_t aversion;

@@ -23,14 +23,8 @@ void own_acl_note(struct lock *lock, const struct session_event *event)
                           "and may not read it ends with status 77");
 }
 
-bool own_acl_is_other(const struct lock *lock)
-{
-    return lock->acl.asked &&
-           (lock->parent_czxid != lock->acl.czxid || lock->parent_aversion != lock->acl.aversion);
-}
-
 void own_acl_take_sessions(struct lock *lock, int64_t czxid, int32_t aversion)
 {
     acl_free(lock->acl.list);
-    lock->acl = (struct own_acl){.asked = true, .czxid = czxid, .aversion = aversion};
+    lock->acl = (struct own_acl){.state = ACL_ASKED, .czxid = czxid, .aversion = aversion};
 }

@@ -30,13 +30,6 @@ static void wait_for_unfair(struct lock *lock)
     queue_up(lock);
 }
 
-/* Makes the own znode once more, with the ACL of the lock. */
-static void join_with_other_acl(struct lock *lock)
-{
-    lock->place = (struct recipe_place){0};
-    step_back_off(lock);
-}
-
 /* Waits without a place, or joins anew: --unfair may not stay in a queue with others. */
 void queue_backed_off(struct lock *lock)
 {
@@ -53,7 +46,6 @@ void queue_backed_off(struct lock *lock)
         lock->czxid = 0;
         lock->revoked = false;
         lock->backing_off = false;
-        lock->acl.asked = lock->acl.asked && !own_acl_is_other(lock);
         if (lock->place.ahead > 0)
             queue_up(lock);
         else
@@ -90,6 +82,26 @@ static bool comes_too_late(const struct lock *lock)
     return is_unfair(lock) && (lock->place.ahead > 0 || !is_last_change(lock));
 }
 
+/*
+ * Returns true if the own znode has the ACL of the lock that it stands in.  If the lock's znode, or
+ * its ACL, is not the one that was asked for, begins to make the own one anew.  Goes on with that
+ * when this has been refused, or its answer was lost.
+ */
+static bool accept_acl(struct lock *lock)
+{
+    struct own_acl *acl = &lock->acl;
+
+    if (acl->state == ACL_ASKED)
+        acl->state = lock->parent_czxid == acl->czxid && lock->parent_aversion == acl->aversion
+                         ? ACL_FITS
+                         : ACL_OTHER;
+    if (acl->state != ACL_OTHER)
+        return true;
+    lock->place = (struct recipe_place){0};
+    step_back_off(lock);
+    return false;
+}
+
 /* Decides by a list what comes next. */
 static void consider_place(struct lock *lock)
 {
@@ -97,12 +109,10 @@ static void consider_place(struct lock *lock)
         leave_because_rc(lock, lock->rc[TAG_CHILDREN], "list", lock->path);
     else if (lock->rc[TAG_PARENT] != ZOK)
         leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
-    else if (!accept_znode(lock))
+    else if (!accept_znode(lock) || !accept_acl(lock))
         return;
     else if (!lock->place.found)
         step_rejoin(lock);
-    else if (lock->backing_off && own_acl_is_other(lock))
-        join_with_other_acl(lock);
     else if (lock->terms.permits)
         permit_consider(lock);
     else if (lock->place.ahead > 0 && lock->is_around)
@@ -136,7 +146,7 @@ void queue_acl_asked(struct lock *lock)
         leave_because_rc(lock, rc, "read", lock->path);
         return;
     }
-    lock->acl.asked = true;
+    lock->acl.state = ACL_ASKED;
     step_join(lock);
 }
 
@@ -175,10 +185,8 @@ void queue_joined(struct lock *lock)
         leave_because_rc(lock, rc, "create a znode in", lock->path);
     else if (lock->rc[TAG_PARENT] != ZOK)
         leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
-    else if (!accept_znode(lock))
+    else if (!accept_znode(lock) || !accept_acl(lock))
         return;
-    else if (own_acl_is_other(lock))
-        join_with_other_acl(lock);
     else if (lock->terms.permits && is_last_change(lock))
         permit_consider(lock);
     else if (lock->census.children == 1 && is_last_change(lock))
@@ -191,7 +199,7 @@ void queue_parents_made(struct lock *lock)
 {
     int rc = lock->rc[TAG_ANCESTOR];
 
-    lock->acl.asked = false;
+    lock->acl.state = ACL_UNKNOWN;
     if (rc == ZOK && session_has_credentials(lock->session))
         own_acl_take_sessions(lock, lock->made_czxid, 0); /* as the lock has */
     if (rc == ZOK || rc == ZNODEEXISTS)
@@ -212,8 +220,6 @@ void queue_found(struct lock *lock)
         step_join(lock); /* the create never happened */
     else if (lock->node && lock->czxid == 0)
         step_list(lock); /* for the token */
-    else if (lock->node && lock->rc[TAG_PARENT] == ZOK && own_acl_is_other(lock))
-        join_with_other_acl(lock);
     else
         consider_place(lock);
 }

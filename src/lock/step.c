@@ -79,10 +79,14 @@ void step_ask_acl(struct lock *lock)
 
 void step_join(struct lock *lock)
 {
-    if (session_has_credentials(lock->session) && !lock->acl.asked) {
+    bool known = lock->acl.state == ACL_ASKED || lock->acl.state == ACL_FITS;
+
+    if (session_has_credentials(lock->session) && !known) {
         step_ask_acl(lock);
         return;
     }
+    if (known)
+        lock->acl.state = ACL_ASKED;
 
     char *name = naming_name(&lock->terms.naming, lock->terms.kind, lock->guid);
     char *own = xasprintf("%s/%s", lock->path, name);

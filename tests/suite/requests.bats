@@ -125,6 +125,45 @@ with_credentials() {
   assert contains acl "world:anyone:rwcda"
 }
 
+# listen_behind OPERATION ARG...: listen to hold the first create, through another proxy that strikes
+# such an operation.
+listen_behind() {
+  mkfifo stdin
+  PROXY_OF=$1 proxy "$ONE" "${@:2}" <stdin >port 3>&- &
+  exec {behind}>stdin
+  eventually test -s port
+  ONE=127.0.0.1:$(head -n 1 port) PROXY_OF=create listen hold-request 1
+}
+
+# makes_another_lock: while the create is held, $LOCK is made again with another ACL; then its contender
+# has that.
+makes_another_lock() {
+  # shellcheck disable=SC2016
+  background -z "$VIA" --session-timeout 40 --acl creator "$LOCK" sh -c 'zk "$0" acl "$ZKFLOCK_NODE" >acl' "$ONE"
+  asker=$!
+  proxy_strikes
+  zkflock -z "$ONE" --remove "$LOCK"
+  zkflock -z "$ONE" --lease 60 --acl world:anyone:rwcd,world:anyone:a "$LOCK" true
+  let_pass
+  ends_with 0 "$asker"
+  exec {behind}>&-
+  assert contains acl "world:anyone:rwcd,world:anyone:a"
+}
+
+@test "with credentials: the lock is another one, and others leave it meanwhile" {
+  with_credentials
+  listen_behind multi refuse 1-1:-103
+  makes_another_lock
+  steps_are ASK_ACL JOIN LEAVE LIST LEAVE ASK_ACL JOIN LEAVE CLOSE
+}
+
+@test "with credentials: the lock is another one, and the answer to the create is lost" {
+  with_credentials
+  listen_behind create reply 1
+  makes_another_lock
+  steps_are ASK_ACL JOIN FIND LIST LEAVE ASK_ACL JOIN LEAVE CLOSE
+}
+
 @test "a lock that does not exist" {
   LOCK=$LOCK/new
   asks "$LOCK" true
