@@ -26,8 +26,8 @@
  *
  * The kinds of locks that add a rule are in kinds.pml, locks without a record, contenders without
  * WRITE or with --lock-delay 0 in leases.pml, a server that shows what is gone in ghost.pml, proofs
- * that are sent ahead of time in early.pml.  Models of their own: several locks, set.pml; a lock and
- * a semaphore on one path, mixed.pml.
+ * that are sent ahead of time in early.pml, ACLs in acls.pml.  Models of their own: several locks,
+ * set.pml; a lock and a semaphore on one path, mixed.pml.
  *
  * Left out: the bytes of names and records, contenders of other clients, more vanished than one
  * transaction can square.
@@ -143,6 +143,7 @@ hidden byte gap;
 #include "kinds.pml"
 #include "ghost.pml"
 #include "early.pml"
+#include "acls.pml"
 
 /*
  * Happens: 1 two have vanished, 2 a command starts, 3 behind the last join, 4 after a wait for a
@@ -159,6 +160,7 @@ hidden byte gap;
  * record, 26 one adopts and counts some as vanished that it has not waited for, 27 the same with
  * --lock-delay 0, 28 one is refused for a longer lease than the default.
  * EARLY: 31 a command starts by an early proof, 32 although its znode has gone meanwhile.
+ * ACLS: 33 one joins again since the lock has another ACL, 34 only behind a list.
  */
 #define REACHED(n, what) assert(!(REACH == (n) && (what)))
 
@@ -277,6 +279,7 @@ inline forget_place()
     FORGET_MARK;
     FORGET_RECORD;
     FORGET_EARLY;
+    FORGET_ACL;
     proof[me] = 0;
     delay[me] = 0
 }
@@ -288,6 +291,7 @@ inline start_command()
     proof[me] = 0;
     CHECK_TOGETHER;
     CHECK_HIDES_NOTHING;
+    CHECK_ACL;
     REACHED(2, true);
     REACHED(3, joins == 0);
     REACHED(4, settled);
@@ -407,6 +411,7 @@ proctype contender(byte me)
     SEEN_BY_KIND;
     SEEN_OF_GHOST;
     SEEN_EARLY;
+    SEEN_OF_ACL;
 
     /* Those who are out are alike: it is enough to let the first of them join. */
 end_out:
@@ -421,6 +426,15 @@ end_out:
         proof[me] = L
     };
 
+#ifdef ACLS
+ask_acl:
+    if
+    :: atomic { session[me] -> seen_acl = acl; proof[me] = L }
+    LOST(ask_acl)
+    EXPIRED
+    KILLED
+    fi;
+#endif
 join:
     if
     :: atomic { session[me] && joins > 0 && !NAME_TAKEN -> joins--; TAKE_PLACE }
@@ -439,20 +453,23 @@ join:
     fi;
 join_get:
     if
-    :: atomic { session[me] -> read_census() }
+    :: atomic { session[me] -> read_census(); COMPARE_ACL }
     LOST(find)
     EXPIRED
     fi;
     if
-    :: atomic { only_child && ahead == 0 -> only_child = false; CONSIDER }
+#ifdef ACLS
+    :: atomic { OTHER_ACL -> goto join_anew }
+#endif
+    :: atomic { only_child && ahead == 0 && !OTHER_ACL -> only_child = false; CONSIDER }
     :: atomic { /* PERMITS: there is none */
-        only_child && ahead > 0 ->
+        only_child && ahead > 0 && !OTHER_ACL ->
         only_child = false;
         waited = true;
         proof[me] = 0;
         goto watch
     }
-    :: atomic { !only_child -> goto list }
+    :: atomic { !only_child && !OTHER_ACL -> goto list }
     LOST(find)
     KILLED
     fi;
@@ -488,7 +505,7 @@ list:
 #ifdef GET_BEFORE_LIST
     :: atomic { session[me] && place[me] > 0 -> read_list() }
 #else
-    :: atomic { session[me] -> read_census(); READ_OWN }
+    :: atomic { session[me] -> read_census(); READ_OWN; COMPARE_AGAIN }
 #endif
     LOST(list)
     EXPIRED
@@ -502,9 +519,18 @@ list:
         goto back_off
     }
 #endif
-    :: atomic { ahead > 0 && IS_FAIR -> waited = true; proof[me] = 0; goto watch }
-    :: atomic { ahead == 0 && waited -> goto first }
-    :: atomic { ahead == 0 && !waited -> CONSIDER }
+#ifdef ACLS
+    :: atomic { OTHER_ACL -> REACHED(34, true); goto join_anew }
+#endif
+    :: atomic {
+        ahead > 0 && IS_FAIR && !OTHER_ACL ->
+        CHECK_ACL;
+        waited = true;
+        proof[me] = 0;
+        goto watch
+    }
+    :: atomic { ahead == 0 && waited && !OTHER_ACL -> goto first }
+    :: atomic { ahead == 0 && !waited && !OTHER_ACL -> CONSIDER }
     LOST(list)
     KILLED
     fi;
@@ -564,6 +590,24 @@ back_off:
     fi;
     if
     :: atomic { ahead = 0; waited = false; REACHED(18, true); goto watch }
+    LOST(list)
+    EXPIRED
+    KILLED
+    fi;
+#endif
+
+#ifdef ACLS
+join_anew:
+    atomic { only_child = false; ahead = 0; predecessor = 0; waited = true; proof[me] = 0 };
+    if
+    :: atomic { session[me] && place[me] > 0 && version == seen_version -> version++; remove(me) }
+    :: atomic { session[me] && place[me] == 0 && version == seen_version }
+    :: atomic { session[me] && version != seen_version -> goto list }
+    EXPIRED
+    KILLED
+    fi;
+    if
+    :: atomic { forget_place(); REACHED(33, true); goto ask_acl }
     LOST(list)
     EXPIRED
     KILLED
@@ -760,6 +804,7 @@ removing:
         departed = 0;
         base = 0;
         record = true;
+        CHANGE_ACL;
         CHECK_HIDES_NOTHING;
         REACHED(19, joins > 0)
     }
