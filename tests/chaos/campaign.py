@@ -10,6 +10,7 @@ from cluster import Cluster
 from contenders import Crowd
 from stage import SCENARIOS, NotPlayed, Scenario, Stage
 from locks import Lock
+from outsider import Outsider
 from replicas import Replicas
 from world import now
 
@@ -42,6 +43,10 @@ def play(cluster: Cluster, scenario: Scenario, lock: Lock, rng: random.Random) -
     print(f"  {now() - cluster.started:6.1f} s  {scenario.number:2} {scenario.name}: {outcome}, "
           f"{stage.kind()}, "
           f"{now() - stage.since:.1f} s", flush=True)
+
+
+def outsider(cluster: Cluster) -> Outsider:
+    return Outsider(cluster.servers.list, cluster.zookeeper, cluster.locks, cluster.book)
 
 
 class Lane(threading.Thread):
@@ -100,7 +105,7 @@ def campaign(cluster: Cluster, seconds: float, scenarios: list[Scenario]) -> Cro
         cards = deck(random.Random(f"{cluster.seed}/ensemble"), ensemble)
         lanes.append(Lane(cluster, "ensemble", cards, cluster.struck_locks, until))
     owners = {queue: lock for lock in cluster.locks for queue in lock.queues()}
-    with Replicas(cluster.servers, owners, cluster.book.note_parted):
+    with Replicas(cluster.servers, owners, cluster.book.note_parted), outsider(cluster):
         for lane in lanes:
             lane.start()
         for lane in lanes:
@@ -112,14 +117,16 @@ def campaign(cluster: Cluster, seconds: float, scenarios: list[Scenario]) -> Cro
 def one_by_one(cluster: Cluster, scenarios: list[Scenario], kind: str) -> Crowd:
     """The same crowd, and one fault after the other, on locks of that kind or, if empty, of any."""
     cluster.started = now()
-    locks = [lock for lock in cluster.struck_locks if kind in lock.kind.name]
+    locks = [lock for lock in cluster.struck_locks
+             if kind in lock.kind.name or kind == lock.access.name]
     if not locks:
         raise SystemExit(f"chaos: no lock that is struck is of this kind: {kind}")
     crowd = Crowd(cluster)
     rng = random.Random(cluster.seed)
-    for scenario in scenarios:
-        play(cluster, scenario, rng.choice(locks), random.Random(rng.random()))
-    crowd.disperse()
+    with outsider(cluster):
+        for scenario in scenarios:
+            play(cluster, scenario, rng.choice(locks), random.Random(rng.random()))
+        crowd.disperse()
     return crowd
 
 

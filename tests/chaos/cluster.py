@@ -8,6 +8,7 @@ import threading
 from typing import Iterator, Optional, Sequence
 
 import zookeeper
+from access import OPEN, Access, hand
 from hosts import Host
 from kinds import (FAIR, MIXED, NESTED, PAIR, PERMITS, SEMAPHORE, SHARED, STYLES, UNFAIR, Kind,
                    Manner)
@@ -70,6 +71,7 @@ class Book:
         self.struck: list[tuple[Lock, float]] = []  # locks, and when a holder or waiter was hit
         self.parted: list[tuple[Lock, float]] = []  # where servers differed, and when that was seen
         self.excused: list[Violation] = []  # by that
+        self.attempts = 0  # of a client without credentials, on contenders' znodes
 
     def violation(self, invariant: str, text: str, quiet: bool = False,
                   lock: Optional[Lock] = None, at: Optional[float] = None) -> None:
@@ -131,12 +133,18 @@ class Cluster:
                 host = Host(name, address, self.group)
                 (self.hosts if name[0] == "h" else self.stages).append(host)
         os.mkdir(f"{self.directory}/runs", 0o755)
-        self.tools = Tools(build, f"{self.directory}/runs", options)
-        self.servers = Servers(f"{self.directory}/ensemble", names)
+        # With TLS, servers serve all clients by other code of theirs: now and then without.
+        self.tls = seed % 3 != 0 and not control
+        self.hand = hand(self.tls)
+        self.servers = Servers(f"{self.directory}/ensemble", names, self.tls)
+        self.tools = Tools(build, f"{self.directory}/runs", options, self.servers.keys,
+                           self.servers.secure)
         self.zookeeper = zookeeper.Administrator(self.servers.list)
         self.locks: list[Lock] = []
         self.rng = random.Random(f"{seed}/locks")
-        named = {name: self.new_lock(name, kind=kind) for name, kind in KINDS_OF_LOCKS.items()}
+        dealt = self.deal()
+        named = {name: self.new_lock(name, kind=kind, access=dealt[name])
+                 for name, kind in KINDS_OF_LOCKS.items()}
         self.busy_locks = self.locks[:]
         pairs = [lock for lock in self.busy_locks if lock.kind is PAIR]
         for one, other in zip(pairs[::2], pairs[1::2], strict=True):
@@ -146,10 +154,20 @@ class Cluster:
         self.free_stages = list(self.stages)
         self.taking = threading.Condition()
 
+    def deal(self) -> dict[str, Access]:
+        """Returns who may use each of the locks; those of a pair are taken by the same contenders."""
+        rng = random.Random(f"{self.seed}/access")
+        cards = rng.sample(self.hand, len(self.hand)) + rng.sample(self.hand, len(self.hand))
+        dealt: dict[str, Access] = {}
+        for name, kind in KINDS_OF_LOCKS.items():
+            pair = [dealt[one] for one in dealt if KINDS_OF_LOCKS[one] is PAIR]
+            dealt[name] = pair[-1] if kind is PAIR and len(pair) % 2 else cards.pop(0)
+        return dealt
+
     def new_lock(self, name: str, fragile: bool = False, kind: Kind = FAIR, making: Making = OURS,
-                 lease: Optional[float] = None) -> Lock:
+                 lease: Optional[float] = None, access: Access = OPEN) -> Lock:
         """lease: of its record, in seconds, if the administrator writes one; None: draws it."""
-        lock = Lock(self.directory, name, fragile, kind, making)
+        lock = Lock(self.directory, name, fragile, kind, making, access)
         self.make(lock, lease or self.rng.choice(LEASES))
         self.recorded_lease(lock, kind is SEMAPHORE)
         with self.book.guard:
@@ -158,16 +176,17 @@ class Cluster:
 
     def make(self, lock: Lock, lease: float) -> None:
         making = lock.making
+        acl = zookeeper.acl_of(lock.access, making.writable)
         if making == BY_ZKFLOCK:
             return
         if lock.kind is not SEMAPHORE:
             data = zookeeper.record(lease) if making.has_record else making.data
-            self.zookeeper.make(lock.path, data, making.writable)
+            self.zookeeper.make(lock.path, data, acl)
             return
-        self.zookeeper.make(lock.path, "", making.writable)
+        self.zookeeper.make(lock.path, "", acl)
         for child, permits in (("locks", 0), ("leases", PERMITS)):
             data = zookeeper.record(lease, permits) if making.has_record else making.data
-            self.zookeeper.make(f"{lock.path}/{child}", data, making.writable)
+            self.zookeeper.make(f"{lock.path}/{child}", data, acl)
 
     def recorded_lease(self, lock: Lock, permit: bool = False) -> Optional[float]:
         """Returns the lease in the lock's record, which never changes; None: no record yet."""
@@ -190,16 +209,17 @@ class Cluster:
                    for one in lock.linked())
 
     def private_lock(self, fragile: bool = False, kind: Kind = FAIR, making: Making = OURS,
-                     lease: Optional[float] = None) -> Lock:
+                     lease: Optional[float] = None, access: Access = OPEN) -> Lock:
         """Makes a lock that no contender of the crowd waits for."""
         if kind is PAIR:
-            return self.private_pair((making, lease), (making, lease))[0]
-        return self.new_lock(f"private-{next(self.private)}", fragile, kind, making, lease)
+            return self.private_pair((making, lease), (making, lease), access=access)[0]
+        return self.new_lock(f"private-{next(self.private)}", fragile, kind, making, lease, access)
 
-    def private_pair(self, *terms: tuple[Making, Optional[float]]) -> list[Lock]:
+    def private_pair(self, *terms: tuple[Making, Optional[float]], access: Access) -> list[Lock]:
         """Makes two locks, in the order in which zkflock takes them: making and lease of each."""
         name = f"private-{next(self.private)}"
-        locks = [self.new_lock(f"{name}{suffix}", kind=PAIR, making=making, lease=lease)
+        locks = [self.new_lock(f"{name}{suffix}", kind=PAIR, making=making, lease=lease,
+                               access=access)
                  for suffix, (making, lease) in zip(("", "-other"), terms, strict=True)]
         locks[0].pair_with(locks[1])
         return locks

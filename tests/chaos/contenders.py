@@ -44,7 +44,7 @@ class Contender:
         manner = self.lock.kind.draw(self.lock, self.rng, True)
         run = Run(self.cluster.tools, self.host, self.lock,
                   self.cluster.servers.shuffled(self.rng), self.hold_time(), manner=manner,
-                  lease=draw_lease(self.rng))
+                  lease=draw_lease(self.rng), tls=self.lock.access.draws_tls(self.rng))
         status = run.status(PATIENCE)
         if status is None:
             run.destroy()

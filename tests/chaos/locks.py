@@ -4,6 +4,7 @@ import os
 import threading
 from typing import Optional
 
+from access import OPEN, Access
 from kinds import FAIR, Kind, Manner
 from makings import OURS, Making
 from world import now, read, until
@@ -34,7 +35,7 @@ class Turn:
 
 class Lock:
     def __init__(self, directory: str, name: str, fragile: bool = False, kind: Kind = FAIR,
-                 making: Making = OURS) -> None:
+                 making: Making = OURS, access: Access = OPEN) -> None:
         """fragile: a fault that no lock service survives is played with it; it will overlap."""
         self.name = name
         self.path = f"{ROOT}/{name}"
@@ -42,6 +43,8 @@ class Lock:
         self.fragile = fragile
         self.kind = kind
         self.making = making
+        self.access = access
+        self.by_tls: set[str] = set()  # who came by TLS
         self.leases: dict[str, float] = {}  # by znode, of its record, once that was seen
         self.partner: Optional["Lock"] = None  # the other one of a pair
         self.turns: list[Turn] = []  # in the order of their begins
@@ -125,6 +128,9 @@ class Lock:
     def operations(self) -> int:
         """One that took two locks counts where it was asked for."""
         return sum(1 for turn in self.turns if not turn.beside)
+
+    def operations_by_tls(self) -> int:
+        return sum(1 for turn in self.turns if not turn.beside and turn.who in self.by_tls)
 
     def counter(self, slot: int = 0) -> int:
         path = f"{self.directory}/counter" + (f".{slot}" if slot else "")

@@ -2,6 +2,7 @@
 import statistics
 from collections import Counter
 
+from access import OPEN
 from cluster import Cluster
 from contenders import Crowd
 from judge import Verdict
@@ -38,16 +39,35 @@ def manners(crowd: Crowd, locks: list[Lock]) -> str:
         f"{count} {name}" for name, count in names.most_common())
 
 
+def row(cluster: Cluster, locks: list[Lock], text: str) -> None:
+    faults = sum(1 for fault in cluster.book.faults if fault.lock in locks)
+    overlaps = sum(len(lock.overlaps()) for lock in locks if not lock.fragile)
+    violations = sum(1 for violation in cluster.book.violations if violation.lock in locks)
+    print(f"{sum(lock.operations() for lock in locks):10}  {faults:6}  {overlaps:8}  "
+          f"{violations:10}  {text}")
+
+
 def kinds(cluster: Cluster, crowd: Crowd) -> None:
     """What was done, struck and found of each kind of lock."""
     print("\noperations  faults  overlaps  violations  kind of lock")
     for kind in KINDS:
         locks = [lock for lock in cluster.locks if lock.kind is kind]
-        faults = sum(1 for fault in cluster.book.faults if fault.lock in locks)
-        overlaps = sum(len(lock.overlaps()) for lock in locks if not lock.fragile)
-        violations = sum(1 for violation in cluster.book.violations if violation.lock in locks)
-        print(f"{sum(lock.operations() for lock in locks):10}  {faults:6}  {overlaps:8}  "
-              f"{violations:10}  {kind.name}{manners(crowd, locks)}")
+        row(cluster, locks, f"{kind.name}{manners(crowd, locks)}")
+
+
+def accesses(cluster: Cluster) -> None:
+    """The same by who may use the lock."""
+    print(f"\noperations  faults  overlaps  violations  ACL of the lock ({servers(cluster)})")
+    for name in dict.fromkeys([OPEN.name, *(one.name for one in cluster.hand)]):
+        locks = [lock for lock in cluster.locks if lock.access.name == name]
+        busy = [lock.name for lock in cluster.busy_locks if lock in locks]
+        row(cluster, locks, f"{name}: {sum(lock.operations_by_tls() for lock in locks)} by TLS; the "
+                            f"crowd's locks {' '.join(busy)}")
+    print(f"a client without credentials tried its rights on {cluster.book.attempts} contenders")
+
+
+def servers(cluster: Cluster) -> str:
+    return "servers with TLS" if cluster.tls else "servers without TLS"
 
 
 def left_out(cluster: Cluster) -> None:
@@ -88,6 +108,7 @@ def list_violations(cluster: Cluster) -> None:
 def report(cluster: Cluster, crowd: Crowd, verdict: Verdict, counted: dict[str, int]) -> None:
     table(cluster)
     kinds(cluster, crowd)
+    accesses(cluster)
     left_out(cluster)
     spans(cluster)
     print(f"longest time without a holder: {verdict.longest_gap:.1f} s")

@@ -21,12 +21,16 @@ _numbers = itertools.count(1)
 class Tools:
     """The programs under test, and where runs leave their messages."""
 
-    def __init__(self, build: str, directory: str, options: Sequence[str]) -> None:
+    def __init__(self, build: str, directory: str, options: Sequence[str], keys: str,
+                 secure: dict[str, str]) -> None:
+        """keys: their directory; secure: the servers' ports for TLS by the other ones."""
         self.zkflock = f"{build}/zkflock"
         self.payload = f"{build}/chaos/payload"
         self.clock = f"{build}/chaos/clockshift.so"
         self.directory = directory
         self.options = list(options)
+        self.keys = keys
+        self.secure = secure
         self.help = subprocess.run([self.zkflock, "--help"], capture_output=True, text=True,
                                    check=True).stdout
 
@@ -36,13 +40,17 @@ class Run:
                  variants: Sequence[str] = (), options: Sequence[str] = (),
                  session: float = SESSION, watch: bool = False, stderr=None,
                  environ: Optional[dict[str, str]] = None, manner: Manner = PLAIN,
-                 lease: Optional[float] = None) -> None:
-        """watch: learn when the last process of the payload's tree is gone."""
+                 lease: Optional[float] = None, tls: bool = False) -> None:
+        """watch: learn when the last process of the payload's tree is gone.
+
+        tls: come by TLS, to the ports for it of those servers that have one.
+        """
         self.who = f"{host.name}-{next(_numbers)}"
         self.host = host
         self.lock = lock
         self.manner = manner
         self.asked = lease  # by --lease
+        self.tls = tls
         self.told_to_end = False
         self.errors = f"{tools.directory}/{self.who}.err"
         self.empty_at: Optional[float] = None
@@ -51,8 +59,12 @@ class Run:
             variants.append(f"alive={self.start_watch(tools)}")
         self.started = now()
         lock.waiting[self.who] = self.started
+        if tls:
+            lock.by_tls.add(self.who)
+            servers = ",".join(tools.secure.get(one, one) for one in servers.split(","))
         common = [tools.zkflock, "-v", "-z", servers, "--session-timeout", str(session),
-                  "--connect-timeout", f"{CONNECT:g}s", *tools.options]
+                  "--connect-timeout", f"{CONNECT:g}s", *tools.options,
+                  *lock.access.options(tools.keys, tls)]
         command = [tools.payload, lock.directory, self.who, str(int(hold * 1000)), *variants]
         for inner in reversed(manner.inner):
             command = [*common, *inner, lock.path, *command]
@@ -139,6 +151,12 @@ class Run:
         found = re.search(r"^zkflock\[.*\]: holding it as (\S+), waited", self.messages(), re.M)
         assert found, f"no znode named in: {self.messages()}"
         return found[1]
+
+    def connected_to(self) -> str:
+        """The server that it found last, from the same."""
+        found = re.findall(r"connected to ([\d.]+:\d+)", self.messages())
+        assert found, f"no server named in: {self.messages()}"
+        return found[-1]
 
     def messages(self) -> str:
         return read(self.errors)

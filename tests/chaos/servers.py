@@ -7,6 +7,7 @@ import subprocess
 from typing import Optional
 
 import zookeeper
+from access import make_keys
 from world import TESTS, read, until
 
 COUNT = 3
@@ -18,16 +19,27 @@ COMMIT_TIME = 20.0
 
 
 class Servers:
-    def __init__(self, directory: str, addresses: dict[str, str]) -> None:
+    def __init__(self, directory: str, addresses: dict[str, str], tls: bool) -> None:
+        """tls: each has a port for that too; then all its connections are Netty's, else the JVM's own."""
         self.directory = directory
-        hosts = " ".join(f"{name}={addresses[name]}" for name in NAMES)
-        self.tool("start", str(COUNT), ENSEMBLE_HOSTS=hosts)
+        self.keys = f"{directory}.keys"
+        make_keys(self.keys, [addresses[name] for name in NAMES])
+        superuser = zookeeper.digest(zookeeper.SUPER)
+        self.environ = {
+            **os.environ, "ENSEMBLE_HOSTS": " ".join(f"{name}={addresses[name]}" for name in NAMES),
+            "ENSEMBLE_JAVA": f"-Dzookeeper.DigestAuthenticationProvider.superDigest={superuser}"}
+        if tls:
+            self.environ["ENSEMBLE_TLS"] = f"{self.keys}/server.both want {self.keys}/ca.pem"
+        self.tool("start", str(COUNT))
         self.list = read(f"{directory}/servers").strip()
+        secure = read(f"{directory}/secure").strip().split(",") if tls else []
+        # The port for TLS by the other one.
+        self.secure = dict(zip(self.list.split(","), secure))
         self.own_faults: list[str] = []  # what servers did that no client can bring about
 
-    def tool(self, verb: str, *args: str, **environ: str) -> None:
+    def tool(self, verb: str, *args: str) -> None:
         subprocess.run([f"{TESTS}/ensemble", verb, self.directory, *args], check=True,
-                       stdin=subprocess.DEVNULL, env={**os.environ, **environ})
+                       stdin=subprocess.DEVNULL, env=self.environ)
 
     def address(self, name: str) -> str:
         """HOST:PORT of its clients."""
@@ -93,10 +105,10 @@ class Servers:
             self.launch(leader)
         raise AssertionError("the ensemble commits nothing; see its logs")
 
-    def serving(self, address: str) -> Optional[str]:
-        """The server that a client from this address is connected to."""
+    def named(self, address: str) -> Optional[str]:
+        """The server with this address, whatever the port."""
         for name in NAMES:
-            if f"/{address}:" in self.ask(name, "cons"):
+            if self.address(name).split(":")[0] == address.split(":")[0]:
                 return name
         return None
 

@@ -58,6 +58,8 @@ class Stage:
         self.lock = lock
         self.rng = rng
         self.played = played
+        # Of the locks that it makes: with a cast of its own anybody's, else those of its lock.
+        self.access = rng.choice(cluster.hand) if played.corner else lock.access
         # One for all of its runs on that lock, of which the next may follow on the one before.
         self.manner = lock.kind.draw(lock, rng, False)
         self.since = now()
@@ -66,7 +68,7 @@ class Stage:
     def kind(self) -> str:
         """Of the lock that was struck, which may be one of the scenario's own."""
         lock = self.fault.lock if self.fault and self.fault.lock else self.lock
-        return f"{lock.path}: {lock.kind.name}, {lock.making.name}"
+        return f"{lock.path}: {lock.kind.name}, {lock.making.name}, ACL {lock.access.name}"
 
     # ---- times ----
 
@@ -93,6 +95,7 @@ class Stage:
     def private_lock(self, fragile: bool = False, kind: Kind = FAIR, **options) -> Lock:
         """Makes a lock that nobody else waits for."""
         options.setdefault("lease", self.lease)
+        options.setdefault("access", self.access)
         return self.cluster.private_lock(fragile, kind, **options)
 
     def run(self, hold: float, servers: Optional[str] = None, lock: Optional[Lock] = None,
@@ -101,6 +104,7 @@ class Stage:
         if manner is None:
             manner = self.manner if lock is self.lock else lock.kind.draw(lock, self.rng, False)
         options.setdefault("lease", draw_lease(self.rng))
+        options.setdefault("tls", lock.access.draws_tls(self.rng))
         return Run(self.cluster.tools, host or self.host, lock,
                    servers or self.servers.shuffled(self.rng), hold, watch=True, manner=manner,
                    **options)

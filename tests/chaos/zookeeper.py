@@ -1,9 +1,15 @@
 """What the administrator does and reads, through kazoo, without zkflock."""
+from __future__ import annotations
+
+import base64
 import contextlib
+import hashlib
 import logging
 import re
 import warnings
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
+
+from access import PASSWORD, SUBJECT, USER
 
 warnings.filterwarnings("ignore")
 logging.getLogger("kazoo").addHandler(logging.NullHandler())
@@ -13,53 +19,82 @@ import kazoo.handlers.threading  # noqa: E402
 import kazoo.retry  # noqa: E402
 import kazoo.security  # noqa: E402
 
+if TYPE_CHECKING:
+    from access import Access
+
+NoAuth = kazoo.exceptions.NoAuthError
+BadVersion = kazoo.exceptions.BadVersionError
 NoNode = kazoo.exceptions.NoNodeError
 NodeExists = kazoo.exceptions.NodeExistsError
+AWAY = (kazoo.exceptions.KazooException, kazoo.handlers.threading.KazooTimeoutError, OSError)
 
+# Who may do everything, whatever an ACL says.
+SUPER = "super:super"
 ROOT = "/chaos"  # the locks stand below it
+
+
+def digest(credentials: str) -> str:
+    """Returns USER:HASH of USER:PASSWORD."""
+    hashed = base64.b64encode(hashlib.sha1(credentials.encode()).digest()).decode()
+    return f"{credentials.split(':')[0]}:{hashed}"
+
+
+IDS = {"world": "anyone", "digest": digest(f"{USER}:{PASSWORD}"), "x509": SUBJECT}
+
+
+def acl_of(access: Access, writable: bool = True) -> list[kazoo.security.ACL]:
+    """Returns the ACL of a lock for these contenders, with all rights or without WRITE and ADMIN."""
+    acl = [kazoo.security.make_acl(access.scheme, IDS[access.scheme], read=True, create=True,
+                                   delete=True, write=writable, admin=writable)]
+    if access.readable and not access.writable:
+        acl.append(kazoo.security.make_acl("world", "anyone", read=True))
+    return acl
+
+
+def client(servers: str, **options) -> kazoo.client.KazooClient:
+    """Returns a client that tries for ever, to be started."""
+    patient = kazoo.retry.KazooRetry(max_tries=-1, delay=0.1, backoff=1, max_delay=0.3)
+    return kazoo.client.KazooClient(hosts=servers, timeout=10, connection_retry=patient,
+                                    command_retry=patient, **options)
 
 
 def shown_by(server: str, paths: list[str], patience: float = 30) -> dict[str, list[str]]:
     """Returns the children of these znodes as one server shows them, after all that was committed before."""
-    client = kazoo.client.KazooClient(hosts=server, timeout=10)
+    reader = kazoo.client.KazooClient(hosts=server, timeout=10, auth_data=[("digest", SUPER)])
     shown = {}
     try:
-        client.start(patience)
+        reader.start(patience)
         for path in paths:
             with contextlib.suppress(NoNode):
-                client.sync_async(path).get(timeout=patience)
-                shown[path] = sorted(client.get_children_async(path).get(timeout=patience))
+                reader.sync_async(path).get(timeout=patience)
+                shown[path] = sorted(reader.get_children_async(path).get(timeout=patience))
     finally:
-        client.stop()
-        client.close()
+        reader.stop()
+        reader.close()
     return shown
 
 
 def commits(servers: str, seconds: float) -> bool:
     """Returns true if a session can be made, which takes a write, within the time."""
-    client = kazoo.client.KazooClient(hosts=servers, timeout=10)
+    writer = kazoo.client.KazooClient(hosts=servers, timeout=10)
     try:
-        client.start(seconds)
+        writer.start(seconds)
         return True
     except kazoo.handlers.threading.KazooTimeoutError:
         return False
     finally:
-        client.stop()
-        client.close()
+        writer.stop()
+        writer.close()
 
 
 class Administrator:
     def __init__(self, servers: str) -> None:
-        patient = kazoo.retry.KazooRetry(max_tries=-1, delay=0.1, backoff=1, max_delay=0.3)
-        self.client = kazoo.client.KazooClient(
-            hosts=servers, timeout=10, connection_retry=patient, command_retry=patient)
+        self.client = client(servers, auth_data=[("digest", SUPER)])
         self.client.start(60)
         self.create(ROOT)
 
-    def make(self, path: str, data: str, writable: bool = True) -> None:
-        """Makes a znode of a lock, with all rights for clients or without WRITE."""
-        acl = [kazoo.security.make_acl("world", "anyone", read=True, create=True, delete=True,
-                                       write=writable, admin=writable)]
+    def make(self, path: str, data: str, acl: list[kazoo.security.ACL]) -> None:
+        """Makes a znode of a lock."""
         with contextlib.suppress(NodeExists):  # a retry whose first attempt got through
             self.client.retry(self.client.create, path, data.encode(), acl)
 

@@ -1,12 +1,13 @@
-# Certificates for tests of TLS, in $KEYS.
+# Certificates for tests of TLS, in $KEYS; of keys of the kind $KEY_KIND, words for openssl req -newkey.
+read -r -a key_kind <<<"${KEY_KIND:-rsa:2048}"
 
 authority() { # authority NAME
-  openssl req -x509 -newkey rsa:2048 -nodes -keyout "$KEYS/$1.key" -out "$KEYS/$1.pem" -days 30 \
+  openssl req -x509 -newkey "${key_kind[@]}" -nodes -keyout "$KEYS/$1.key" -out "$KEYS/$1.pem" -days 30 \
     -subj "/CN=$1" 2>/dev/null
 }
 
 certificate() { # certificate NAME AUTHORITY DAYS NAMES: NAME.pem, NAME.key, and both in one file
-  openssl req -newkey rsa:2048 -nodes -keyout "$KEYS/$1.key" -out "$KEYS/$1.csr" -subj "/CN=$1" 2>/dev/null
+  openssl req -newkey "${key_kind[@]}" -nodes -keyout "$KEYS/$1.key" -out "$KEYS/$1.csr" -subj "/CN=$1" 2>/dev/null
   openssl x509 -req -in "$KEYS/$1.csr" -CA "$KEYS/$2.pem" -CAkey "$KEYS/$2.key" -CAcreateserial \
     -out "$KEYS/$1.pem" -days "$3" -extfile <(echo "subjectAltName=$4") 2>/dev/null
   cat "$KEYS/$1.key" "$KEYS/$1.pem" >"$KEYS/$1.both"

@@ -59,7 +59,7 @@ def last_of_set(stage: Stage) -> None:
     rng = stage.rng
     long, short = round(rng.uniform(50, 120)), round(rng.uniform(4.5, 9))
     locks = stage.cluster.private_pair(*((OURS, lease) for lease in rng.choice(
-        [(long, short), (long, short), (long, short), (short, long)])))
+        [(long, short), (long, short), (long, short), (short, long)])), access=stage.access)
     holder = Part(locks[1], kinds.PLAIN, None, 0, short * rng.uniform(0.7, 1.7))
     takers = [dataclasses.replace(draw_part(rng, lock, kinds.both(lock), fated=0), start=start)
               for lock, start in zip(rng.sample(locks, 2), (1, rng.uniform(1, 10)))]
@@ -71,7 +71,8 @@ def sets_and_losses(stage: Stage) -> None:
     rng = stage.rng
     makings = [rng.choice([OURS, OURS, EMPTY, BY_ZKFLOCK, OURS_CLOSED, EMPTY_CLOSED])
                for _ in range(2)]
-    locks = stage.cluster.private_pair(*((making, draw_record(stage)) for making in makings))
+    locks = stage.cluster.private_pair(*((making, draw_record(stage)) for making in makings),
+                                       access=stage.access)
     parts = []
     for fated in (1, *[0.3] * rng.randint(1, 2)):
         lock = rng.choice(locks)

@@ -43,7 +43,7 @@ def hold_at_follower(stage: Stage) -> tuple[Run, str]:
     """A holder that knows all servers, and a follower that serves it."""
     for _ in range(5):
         run = stage.hold()
-        server = stage.servers.serving(stage.host.address)
+        server = stage.servers.named(run.connected_to())
         if server and server in stage.servers.followers():
             return run, server
         run.signal(signal.SIGTERM)

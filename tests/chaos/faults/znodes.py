@@ -4,6 +4,7 @@ import time
 import kinds
 from stage import EXIT_LOST, FAREWELL, NotPlayed, Stage, scenario
 from world import EXPIRY, until
+from zookeeper import acl_of
 
 
 @scenario(29, "the own znode is deleted by somebody", "M O K E L")
@@ -54,12 +55,13 @@ def strangers(stage: Stage) -> None:
         raise NotPlayed("a semaphore has no queue of its own")
     rng = stage.rng
     mark = f"{rng.getrandbits(32):08x}"
-    stage.zookeeper.create(f"{lock.path}/{mark}-config")
+    acl = acl_of(lock.access)
+    stage.zookeeper.create(f"{lock.path}/{mark}-config", acl=acl)
     names = [rng.choice([f"{mark}{i}-", f"{mark}{i}-latch-", f"{mark}{i}__lock__", f"{mark}{i}"])
              for i in range(rng.randint(1, 3))]
     stage.struck()
     for name in names:
-        stage.zookeeper.create(f"{lock.path}/{name}", sequence=True, ephemeral=True)
+        stage.zookeeper.create(f"{lock.path}/{name}", sequence=True, ephemeral=True, acl=acl)
     run = stage.run(0.1)
     time.sleep(rng.uniform(0, 2))
     for name in rng.sample(names, len(names)):
