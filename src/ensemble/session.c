@@ -22,10 +22,13 @@
  */
 #define FIRST_PATIENCE (700 * CLOCK_MS)
 
-/* The first handshake of a server that has just started takes longer by TLS. */
+/*
+ * By TLS a server has more to do.  A loaded one would never be done with handshakes that are broken
+ * off, and begun anew, before it has come to them.
+ */
 static int64_t first_patience(const struct session *session)
 {
-    return session->relay ? 2 * FIRST_PATIENCE : FIRST_PATIENCE;
+    return session->relay ? 3 * FIRST_PATIENCE : FIRST_PATIENCE;
 }
 
 /* How often the connections of a read-only server are shut down: the library opens others. */

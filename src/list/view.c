@@ -99,9 +99,11 @@ static enum contender_kind kind_of(const struct view_contender *contender, bool 
 {
     if (semaphore)
         return CONTENDER_PERMIT;
+    if (recipe_is_shared(view_name(contender)))
+        return CONTENDER_SHARED; /* whatever its data say: by its name others share with it */
     if (is_unfair(contender) || contender->told.terms.kind == CONTENDER_UNFAIR)
         return CONTENDER_UNFAIR;
-    return recipe_is_shared(view_name(contender)) ? CONTENDER_SHARED : CONTENDER_EXCLUSIVE;
+    return CONTENDER_EXCLUSIVE;
 }
 
 /* Moves holders before contenders that wait for a vanished holder, which may stand among them. */
