@@ -479,7 +479,7 @@ deploy"
   local pid
   gets_are() { [ "$(grep -c " request .* get " frames)" -eq "$1" ]; }
   others "$LOCK" lock- 1500
-  PROXY_OF=get listen hold-reply 1
+  PROXY_OF="get" listen hold-reply 1
   background -z "$VIA" --list "$LOCK" >out
   pid=$!
   eventually gets_are 1000
