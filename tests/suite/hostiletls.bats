@@ -59,7 +59,7 @@ refused() {
   refused mute "" "$not" # a session in the clear
   refused http "" "$not"
   refused alert "" "speaks no TLS that is understood: tlsv1 alert internal error"
-  refused close "" "is that its secureClientPort?"
+  refused close "" "ended the connection while TLS was begun"
   refused silent "" "does not answer while TLS is begun"
   refused drip "" "does not answer while TLS is begun"
 }

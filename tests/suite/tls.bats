@@ -65,7 +65,7 @@ refused() {
   refused "has a certificate that is not accepted: certificate has expired"
   serve server none
   refused "has a certificate that is not accepted: " --cacert "$KEYS/other.pem"
-  SECURE=$PLAIN refused "does not speak TLS there; is that its secureClientPort?"
+  SECURE=$PLAIN refused "ended the connection while TLS was begun, as one does that has no TLS there"
 }
 
 @test "--tls: a server that says nothing" {
