@@ -50,13 +50,7 @@ static struct log_options settings = {.level = LOG_LEVEL_WARNING};
 static struct shared own;
 static struct shared *shared = &own;
 static const char *current_place;
-
-/* What log_set_lock() has set, in this thread: others may be writing a line. */
-static _Thread_local struct {
-    bool set;
-    const char *name;
-} current_lock;
-
+static _Thread_local const char *thread_lock; /* NULL: that of the settings */
 static void (*before_write)(void);
 
 void log_open(const struct log_options *options)
@@ -74,18 +68,14 @@ enum log_level log_get_level(void)
     return settings.level;
 }
 
-static const char *about_lock(void)
+void log_set_lock(const char *lock)
 {
-    return current_lock.set ? current_lock.name : settings.lock;
+    settings.lock = lock;
 }
 
-const char *log_set_lock(const char *lock)
+void log_set_thread_lock(const char *lock)
 {
-    const char *before = about_lock();
-
-    current_lock.set = true;
-    current_lock.name = lock;
-    return before;
+    thread_lock = lock;
 }
 
 void log_set_session(int64_t id)
@@ -171,7 +161,7 @@ static void say(struct log_line line, const char *format, va_list args)
     if (level > settings.level && !to_system)
         return;
     vsnprintf(message, sizeof(message), format, args);
-    line.lock = about_lock();
+    line.lock = thread_lock ? thread_lock : settings.lock;
     line.session = atomic_load(&shared->session);
     line.place = current_place;
     line.message = message;

@@ -42,10 +42,13 @@ void log_open(const struct log_options *options);
 enum log_level log_get_level(void);
 
 /*
- * From now on lines of this thread are about this lock; NULL: no lock.  The text has to stay.
- * Returns what they were about before.
+ * From now on lines of this process are about this lock; NULL: no lock.  The text has to stay.  To
+ * be called while no other thread may write a line.
  */
-const char *log_set_lock(const char *lock);
+void log_set_lock(const char *lock);
+
+/* From now on lines of this thread are about this lock; NULL: about that of the process again. */
+void log_set_thread_lock(const char *lock);
 
 /* From now on lines are about this session, in all processes of the run. */
 void log_set_session(int64_t id);

@@ -262,11 +262,10 @@ static int refuse_parts(const struct survey *survey)
         const struct znode *semaphore = survey_semaphore_around(survey, root);
 
         if (semaphore) {
-            const char *before = log_set_lock(root->path);
-
+            log_set_thread_lock(root->path);
             log_error("%s is a part of the semaphore %s; give that one as LOCK", root->path,
                       semaphore->path);
-            log_set_lock(before);
+            log_set_thread_lock(NULL);
             return EXITCODE_USAGE;
         }
     }
