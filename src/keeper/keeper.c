@@ -31,7 +31,9 @@ static bool share_access(const struct access_terms *access)
 {
     const char *const variables[][2] = {
         {AUTH_FILE_VARIABLE, access->auth_file},
-        {ACCESS_TLS_VARIABLE, access->use_tls ? "yes" : "no"}, /* of a config file, too */
+        {ACCESS_TLS_VARIABLE, access->use_tls               ? "yes"
+                              : getenv(ACCESS_TLS_VARIABLE) ? "no"
+                                                            : NULL},
         {ACCESS_CACERT_VARIABLE, access->tls.cacert},
         {ACCESS_CERT_VARIABLE, access->tls.cert},
         {ACCESS_KEY_VARIABLE, access->tls.key},
