@@ -45,6 +45,10 @@ refused() {
   serve server none
   run -0 tls "$LOCK" printenv ZKFLOCK_TLS
   assert_output yes
+  # Those inside are let in as this one is, also if a config file says otherwise.
+  printf '[zkflock]\ntls = yes\n' >config
+  ZKFLOCK_TLS=no run -0 zkflock --config config -z "$PLAIN" "$LOCK" printenv ZKFLOCK_TLS
+  assert_output no
   background -z "$SECURE" --tls --cacert "$KEYS/ca.pem" "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
   local holder=$!
   eventually test -e held
