@@ -16,13 +16,23 @@
 /* Tags of users are not negative. */
 enum { TAG_COMPANION = -1 };
 
+/* The last millisecond of the year 9999. */
+#define LATEST_MS INT64_C(253402300799999)
+
 /* ---- answers, in the library's completion thread ---- */
+
+static int64_t cut(int64_t ms)
+{
+    return ms < 0 ? 0 : ms > LATEST_MS ? LATEST_MS : ms;
+}
 
 static void finish(struct item *item, int rc, const struct Stat *stat)
 {
     item->event.rc = rc;
     if (stat && rc == ZOK)
         item->event.stat = *stat;
+    item->event.stat.ctime = cut(item->event.stat.ctime);
+    item->event.stat.mtime = cut(item->event.stat.mtime);
     item_push(item);
 }
 

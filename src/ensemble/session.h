@@ -47,7 +47,8 @@ struct session_event {
     int rc;           /* ZOK, or one of ZOO_ERRORS; see session_rc_unknown() */
     int64_t sent;     /* when the request was handed over, see clock.h */
     int failed_op;    /* multi: the index of the operation that rc is of; else 0 */
-    struct Stat stat; /* all but delete and sync, if rc is ZOK; multi: of its last set */
+    struct Stat stat; /* all but delete and sync, if rc is ZOK; multi: of its last set; the times
+                         that a hostile server tells are cut to the years 1970 to 9999 */
     const char *data; /* get: data_len bytes and a NUL */
     size_t data_len;
     char *const *children; /* get_children: names without path */

@@ -38,6 +38,12 @@ static int64_t draw_time(void)
     return fuzz_below(&input, 4) ? fuzz_byte(&input) : (int64_t)fuzz_number(&input, 8);
 }
 
+/* As request.c lets it pass: below 2^48, in the year 10889. */
+static int64_t draw_stat_time(void)
+{
+    return draw_time() & INT64_C(0xFFFFFFFFFFFF);
+}
+
 static void draw_contender(struct view_contender *contender, bool kazoo_permits)
 {
     static const char *const lines[] = {"waiting exclusive", "held exclusive", "held shared"};
@@ -53,8 +59,8 @@ static void draw_contender(struct view_contender *contender, bool kazoo_permits)
     if (contender->read) {
         contender->session = fuzz_below(&input, 8);
         contender->czxid = draw_time();
-        contender->ctime_ms = draw_time();
-        contender->mtime_ms = draw_time();
+        contender->ctime_ms = draw_stat_time();
+        contender->mtime_ms = draw_stat_time();
         contender_decode(data, strlen(data), &contender->told);
     } else {
         contender->pending = fuzz_below(&input, 2);

@@ -90,6 +90,17 @@ spoilt_once() {
   done
 }
 
+@test "times that no clock shows are listed as the last of the year 9999" {
+  hold "$LOCK" release
+  spoil get 1-9 times
+  run -0 timeout 20 zkflock -z "$VIA" --list --json "$LOCK"
+  assert_output --partial '"created": "9999-12-31T23:59:59.999Z"'
+  proxy_strikes
+  close_proxy
+  touch release
+  ends_with 0 "$holder"
+}
+
 @test "a holder whose proofs are answered by none: it turns to another server" {
   local way
   for way in cut twice parts lie no-path no-auth events; do
