@@ -8,7 +8,8 @@ bats_load_library bats-assert
 bats_load_library bats-file
 
 TESTS_DIR=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
-PATH=${ZKFLOCK_BUILD:?set by tests/check}:$TESTS_DIR/tools:$PATH
+# Debian's commands come before a user's own, such as a python3 that is a slow script and lacks kazoo.
+PATH=${ZKFLOCK_BUILD:?set by tests/check}:$TESTS_DIR/tools:/usr/bin:$PATH
 # A pattern for times in messages, which have a date unless it is today's.
 TIME_OF_DAY='([0-9-]{10} )?[0-9:]{8}'
 

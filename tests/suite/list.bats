@@ -254,23 +254,23 @@ free, lease 15 s"
 }
 
 @test "--list: a vanished holder, and until when the next one waits for it" {
-  background --lease 16 --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
+  background --lease 25 --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
   crashing=$!
   eventually test -e crashing
   crash "$crashing"
   zk "$ONE" await-count "$LOCK" 0
   run -0 zkflock --list "$LOCK"
-  assert_line --index 1 "free, but a holder vanished: the next one waits 16 s, lease 16 s"
+  assert_line --index 1 "free, but a holder vanished: the next one waits 25 s, lease 25 s"
   run -0 zkflock --list "$LOCK" "$LOCK.never"
   assert_regex "$(row "$LOCK")" "^$LOCK free 1 vanished 0$"
   assert_regex "$(row "$LOCK.never")" "^$LOCK.never free \(never used\) 0$"
-  background --lease 16 --session-timeout 2 "$LOCK" sh -c 'touch next; until [ -e go ]; do sleep 0.05; done'
+  background --lease 25 --session-timeout 2 "$LOCK" sh -c 'touch next; until [ -e go ]; do sleep 0.05; done'
   eventually settles
   run -0 zkflock --list --json "$LOCK"
   assert_equal "$(json '[d["locks"][0]["state"], len(d["locks"][0]["holders"]), len(d["locks"][0]["waiting"])]')" "['settling', 0, 1]"
   assert_equal "$(json 'd["locks"][0]["until"] == d["locks"][0]["waiting"][0]["until"] > d["time"]')" True
   run -0 zkflock --list "$LOCK"
-  assert_line --index 1 --regexp "^settling: the next one waits for a holder that vanished, until $TIME_OF_DAY \([0-9]+s\), 1 waiting, lease 16 s$"
+  assert_line --index 1 --regexp "^settling: the next one waits for a holder that vanished, until $TIME_OF_DAY \([0-9]+s\), 1 waiting, lease 25 s$"
   assert_line --index 3 --regexp "^next "
   run -0 zkflock --list "$LOCK" "$LOCK.never"
   assert_regex "$(row "$LOCK")" "^$LOCK settling exclusive until $TIME_OF_DAY 1$"
@@ -278,7 +278,7 @@ free, lease 15 s"
   run -0 zkflock --list -q "$LOCK"
   PATIENCE=60 eventually test -e next
   run -0 zkflock --list "$LOCK"
-  assert_line --index 1 "held, exclusive, 0 waiting, lease 16 s"
+  assert_line --index 1 "held, exclusive, 0 waiting, lease 25 s"
   end_all go
 }
 
