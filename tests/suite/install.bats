@@ -20,6 +20,24 @@ load helper
   assert_output ""
 }
 
+@test "the program is hardened, unless CFLAGS says otherwise" {
+  run -0 readelf --wide --file-header --dynamic --program-headers --dyn-syms "$ZKFLOCK_BUILD/zkflock"
+  assert_line --regexp "Type: +DYN \(Position-Independent Executable"
+  assert_line --regexp "Flags: .*NOW .*PIE"
+  assert_line --regexp "GNU_RELRO"
+  assert_line --regexp "GNU_STACK .* RW +0x"
+  assert_line --regexp " __stack_chk_fail"
+  # A build for sanitizers has their checks in place of FORTIFY's.
+  [[ $ZKFLOCK_BUILD == */sanitize ]] || assert_line --regexp " __[a-z]+_chk[@ ]"
+  # What the program does not show, of all of its files.
+  make -Bn -C "$TESTS_DIR/.." V=1 BUILD=elsewhere SANITIZE= CFLAGS=-O1 all | grep -- " -c " >compiled
+  assert [ "$(wc -l <compiled)" -ge 100 ]
+  for flag in -fPIE -fstack-protector-strong -fstack-clash-protection -D_FORTIFY_SOURCE=2 \
+    "(-fcf-protection|-mbranch-protection=standard)"; do
+    run -1 grep -vE -- " $flag .*-O1 " compiled
+  done
+}
+
 @test "exit statuses are the same in the source, the help, the manual and the README" {
   top=$TESTS_DIR/..
   sed -n 's/^ *X(EXITCODE_[A-Z]*, \([0-9]*\), "\(.*\)") *\\\{0,1\}$/\1 \2/p' "$top/src/base/exitcode.h" >source
