@@ -1,8 +1,8 @@
 /*
  * ACLs.  A text that --acl takes gives somebody the rights that a contender needs, and, printed as
  * SCHEME:ID:PERMS,..., it is read as the same list.  A copy prints the same.  The ACL that a
- * contender inherits is that of its lock, followed by everything for the client unless everybody
- * has that; with a hidden hash in it there is none.
+ * contender inherits is that of its lock, followed by everything for the client unless some without
+ * a password are ADMIN; with a hidden hash in it there is none.
  */
 #include "ensemble/acl.h"
 
@@ -55,11 +55,25 @@ static bool is_masked(const struct ACL *one)
     return strcmp(one->id.scheme, "digest") == 0 && colon && strcmp(colon + 1, "x") == 0;
 }
 
+/* Returns true if clients are ADMIN that need no password. */
+static bool has_anonymous_admin(const struct ACL_vector *acl)
+{
+    bool has = false;
+
+    for (int i = 0; i < acl->count; i++) {
+        const char *scheme = acl->data[i].id.scheme;
+
+        has |= (strcmp(scheme, "world") == 0 || strcmp(scheme, "ip") == 0) &&
+               acl->data[i].perms & ZOO_PERM_ADMIN;
+    }
+    return has;
+}
+
 /* Returns what acl_inherit() made, to be freed. */
 static struct ACL_vector *check_inherit(const struct ACL_vector *above)
 {
     struct ACL_vector *acl = acl_inherit(above);
-    int added = acl_is_open(above) ? 0 : 1;
+    int added = has_anonymous_admin(above) ? 0 : 1;
     bool masked = false;
 
     for (int i = 0; i < above->count; i++)
