@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/xalloc.h"
+#include "ensemble/wire.h"
 
 /* From the first packet to the last one of the handshake. */
 #define HANDSHAKE_PATIENCE (5 * CLOCK_S)
@@ -60,7 +61,7 @@ struct passage *passage_new(const struct tls *tls, int local, const struct socka
     int remote = socket(server->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     SSL *ssl = NULL;
 
-    if (remote >= 0 && (connect(remote, server, len) == 0 || errno == EINPROGRESS)) {
+    if (remote >= 0 && (wire_connect_relay(remote, server, len) == 0 || errno == EINPROGRESS)) {
         errno = ENOMEM;
         ssl = tls_connection(tls, remote, names, count);
     }

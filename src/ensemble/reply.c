@@ -16,6 +16,9 @@ enum {
     PART_LEN = 9, /* of a multi: type, whether it is the end, error */
 };
 
+/* Session timeouts that servers agree on, in ms. */
+enum { TIMEOUT_MIN_MS = 100, TIMEOUT_MAX_MS = 24 * 3600 * 1000 };
+
 /* What is left of a frame.  Once it was too short it stays so. */
 struct rest {
     const unsigned char *bytes;
@@ -176,12 +179,24 @@ static void skip_results(struct rest *rest, const struct reply_due *due)
     rest->sound = rest->sound && done && due->parts_len > 0;
 }
 
-bool reply_is_connect(const unsigned char *frame, size_t len)
+bool reply_is_apart(int32_t xid)
+{
+    return xid == XID_EVENT || xid == XID_PING || xid == XID_AUTH || xid == XID_SET_WATCHES;
+}
+
+bool reply_is_connect(const unsigned char *frame, size_t len, bool resumes)
 {
     struct rest rest = {
         .bytes = frame, .len = len, .sound = len == CONNECT_LEN || len == CONNECT_LEN + 1};
+    int32_t timeout;
+    bool expired;
 
-    skip(&rest, 4 + 4 + 8);
+    skip(&rest, 4);
+    timeout = take_int(&rest);
+    expired = resumes && timeout == 0;
+    rest.sound =
+        rest.sound && (expired || (timeout >= TIMEOUT_MIN_MS && timeout <= TIMEOUT_MAX_MS));
+    skip(&rest, 8);
     return take_int(&rest) == PASSWORD_LEN && rest.sound;
 }
 

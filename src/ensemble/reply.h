@@ -31,8 +31,19 @@ struct reply_due {
  */
 void reply_note_parts(struct reply_due *due, const unsigned char *request, size_t len);
 
-/* Returns whether this is the answer to the first request of a connection; without the length. */
-bool reply_is_connect(const unsigned char *frame, size_t len);
+/*
+ * Returns true if this number is one of those that stand for a kind of message, not for a request:
+ * such messages are answered, if at all, out of order.  The others are any numbers: the library
+ * counts from the time of its start, which is negative in 32 bits from 2038 on.
+ */
+bool reply_is_apart(int32_t xid);
+
+/*
+ * Returns true if this is an answer to the first request of a connection; the length is not part of
+ * the frame.  resumes: the request named a session, which may have expired.  The library believes
+ * the session timeout, and with 0 ms, or weeks, it leaves servers that answer in time.
+ */
+bool reply_is_connect(const unsigned char *frame, size_t len, bool resumes);
 
 /*
  * Returns whether this can be taken: a reply to the oldest request that waits, which is NULL if

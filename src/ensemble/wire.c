@@ -26,7 +26,13 @@
 /* There is no connection whose descriptor has a higher number. */
 enum { LINES = 65536 };
 
-enum { LENGTH_LEN = 4, BEGINNING_LEN = LENGTH_LEN + 8 };
+enum {
+    LENGTH_LEN = 4,
+    BEGINNING_LEN = LENGTH_LEN + 8, /* with xid and type */
+    SESSION_AT = LENGTH_LEN + 16,   /* in the first request: behind version, zxid and timeout */
+    SESSION_LEN = 8,
+    GREETING_LEN = SESSION_AT + SESSION_LEN,
+};
 
 /* Room that a line keeps between frames, in bytes. */
 #define ROOM_KEPT ((size_t)16 * 1024)
@@ -34,10 +40,11 @@ enum { LENGTH_LEN = 4, BEGINNING_LEN = LENGTH_LEN + 8 };
 /* A connection of the library. */
 struct line {
     /* What it sends. */
-    unsigned char beginning[BEGINNING_LEN]; /* of the frame under way: length, xid, type */
+    unsigned char beginning[GREETING_LEN]; /* of the frame under way */
     size_t beginning_len;
     size_t left;        /* bytes of that frame that are to follow */
     bool greeted;       /* the first request has been sent, which has neither xid nor type */
+    bool resumes;       /* that one named a session */
     bool authenticated; /* credentials have been sent */
     struct reply_due *due;
     size_t due_begin;
@@ -107,8 +114,8 @@ static void note_request(struct line *line, const unsigned char *rest, size_t le
                             .type = (int32_t)number_at(line->beginning + LENGTH_LEN + 4)};
 
     line->authenticated |= due.xid == REPLY_XID_AUTH;
-    if (due.xid < 0)
-        return; /* its answer comes out of order */
+    if (reply_is_apart(due.xid))
+        return;
     if (due.type == ZOO_MULTI_OP)
         reply_note_parts(&due, rest, len);
     /* Not for a few: many may be due. */
@@ -126,13 +133,21 @@ static void note_request(struct line *line, const unsigned char *rest, size_t le
     line->due[line->due_end++] = due;
 }
 
+static void note_greeting(struct line *line)
+{
+    static const unsigned char none[SESSION_LEN];
+
+    line->resumes = memcmp(line->beginning + SESSION_AT, none, SESSION_LEN) != 0;
+    line->greeted = true;
+}
+
 /* Takes in bytes that were sent, len of those that were to be. */
 static void note_sent(struct line *line, const unsigned char *bytes, size_t len, size_t whole)
 {
     const unsigned char *end = bytes + whole;
 
     while (len > 0) {
-        size_t wanted = line->greeted ? BEGINNING_LEN : LENGTH_LEN;
+        size_t wanted = line->greeted ? BEGINNING_LEN : GREETING_LEN;
         size_t part;
 
         if (line->left > 0) {
@@ -146,9 +161,10 @@ static void note_sent(struct line *line, const unsigned char *bytes, size_t len,
             if (line->beginning_len == wanted) {
                 if (line->greeted)
                     note_request(line, bytes + part, (size_t)(end - bytes) - part);
+                else
+                    note_greeting(line);
                 line->left = number_at(line->beginning) + LENGTH_LEN - wanted;
                 line->beginning_len = 0;
-                line->greeted = true;
             }
         }
         bytes += part;
@@ -163,10 +179,10 @@ static bool check(struct line *line)
     struct reply_due *oldest = line->due_begin < line->due_end ? &line->due[line->due_begin] : NULL;
     bool taken = false;
 
-    line->sound = line->answered
-                      ? reply_is_sound(line->frame + LENGTH_LEN, line->have - LENGTH_LEN, oldest,
-                                       line->authenticated, &taken)
-                      : reply_is_connect(line->frame + LENGTH_LEN, line->have - LENGTH_LEN);
+    line->sound = line->answered ? reply_is_sound(line->frame + LENGTH_LEN, line->have - LENGTH_LEN,
+                                                  oldest, line->authenticated, &taken)
+                                 : reply_is_connect(line->frame + LENGTH_LEN,
+                                                    line->have - LENGTH_LEN, line->resumes);
     line->answered = true;
     if (taken && oldest) {
         free(oldest->parts);
@@ -257,6 +273,11 @@ static bool is_question(const void *bytes, size_t len)
     return len == sizeof(question) - 1 && memcmp(bytes, question, len) == 0;
 }
 
+int wire_connect_relay(int fd, const struct sockaddr *address, socklen_t len)
+{
+    return __real_connect(fd, address, len);
+}
+
 void wire_hold(void)
 {
     pthread_mutex_lock(&gate);
@@ -277,10 +298,12 @@ int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len)
     }
     wire_hold();
     wire_go_on();
+    if (!is_line)
+        return __real_connect(fd, address, len);
     pthread_mutex_lock(&mutex);
     owner = getpid();
     forget(fd);
-    if (is_line && fd >= 0)
+    if (fd >= 0)
         lines[fd] = xcalloc(1, sizeof(struct line));
     pthread_mutex_unlock(&mutex);
     return __real_connect(fd, address, len);

@@ -5,6 +5,7 @@
 #define ZKFLOCK_WIRE_H
 
 #include <stdbool.h>
+#include <sys/socket.h>
 
 /*
  * Has threads that begin a connection wait until wire_go_on(), which the same thread calls soon.  A
@@ -19,5 +20,8 @@ void wire_go_on(void);
  * library, which is not seen here, may have made any.  In any thread.
  */
 bool wire_may_be_of_library(int fd);
+
+/* connect(2) for the relay of TLS: its connections to servers are none of the client library's. */
+int wire_connect_relay(int fd, const struct sockaddr *address, socklen_t len);
 
 #endif
