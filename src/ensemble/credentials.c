@@ -1,7 +1,6 @@
 #include "ensemble/credentials.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -99,10 +98,10 @@ static char *parse(struct credentials *credentials, const char *path)
     return any ? NULL : xasprintf("%s: has no line digest:USER:PASSWORD", path);
 }
 
-struct credentials *credentials_read(const char *path, char **fault)
+struct credentials *credentials_read(const char *path, enum exitcode *status, char **fault)
 {
     struct credentials *credentials;
-    int fd = private_file_open(path, "passwords", fault);
+    int fd = private_file_open(path, "passwords", status, fault);
     int error;
 
     if (fd < 0)
@@ -120,6 +119,7 @@ struct credentials *credentials_read(const char *path, char **fault)
         error = read_all(credentials, fd);
     }
     close(fd);
+    *status = private_file_status(error);
     if (error)
         *fault = cannot(path, error);
     else if (credentials->len == LONGEST)
@@ -132,16 +132,18 @@ struct credentials *credentials_read(const char *path, char **fault)
     return NULL;
 }
 
-void credentials_add(const struct credentials *credentials, zhandle_t *handle)
+bool credentials_add(const struct credentials *credentials, zhandle_t *handle)
 {
     const char *line = credentials ? credentials->text : NULL;
+    bool taken = true;
 
     for (; line && line < credentials->text + credentials->len; line += strlen(line) + 1) {
         const char *user = line + strlen(DIGEST);
 
         if (is_credential(line))
-            zoo_add_auth(handle, "digest", user, (int)strlen(user), NULL, NULL);
+            taken &= zoo_add_auth(handle, "digest", user, (int)strlen(user), NULL, NULL) == ZOK;
     }
+    return taken;
 }
 
 void credentials_free(struct credentials *credentials)

@@ -11,7 +11,11 @@
 #ifndef ZKFLOCK_CREDENTIALS_H
 #define ZKFLOCK_CREDENTIALS_H
 
+#include <stdbool.h>
+
 #include <zookeeper/zookeeper.h>
+
+#include "base/exitcode.h"
 
 /* In the environment: the path of the auth file. */
 #define AUTH_FILE_VARIABLE "ZKFLOCK_AUTH_FILE"
@@ -20,15 +24,17 @@ struct credentials;
 
 /*
  * Reads a file, which nobody but its owner may read or write, and which belongs to the user or to
- * root.  Returns a new object, or NULL and *fault, a sentence without secrets, to be freed.
+ * root.  Returns a new object, or NULL with the exit status and *fault, a sentence without secrets,
+ * to be freed.
  */
-struct credentials *credentials_read(const char *path, char **fault);
+struct credentials *credentials_read(const char *path, enum exitcode *status, char **fault);
 
 /*
  * Has a new handle send them on each of its connections, before any request.  A server that does
- * not take them puts the handle into ZOO_AUTH_FAILED_STATE.  NULL: there are none.
+ * not take them puts the handle into ZOO_AUTH_FAILED_STATE.  NULL: there are none.  Returns false
+ * if the handle has not taken all of them: its first connection has failed already.
  */
-void credentials_add(const struct credentials *credentials, zhandle_t *handle);
+bool credentials_add(const struct credentials *credentials, zhandle_t *handle);
 
 /* Overwrites and frees them; NULL is allowed. */
 void credentials_free(struct credentials *credentials);

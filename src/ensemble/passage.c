@@ -40,7 +40,7 @@ struct passage {
     short remote_events; /* what OpenSSL waits for; of an OPEN one, but for bytes to read */
     struct buffer out;   /* to the server */
     struct buffer in;    /* from it */
-    char text[160];      /* of tls_why() */
+    char text[TLS_WHY_SIZE];
 };
 
 static bool is_empty(const struct buffer *buffer)
@@ -134,12 +134,30 @@ static bool waits(struct passage *passage, int returned)
     return kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE;
 }
 
+/* What there is to say of a server that was waited for in vain. */
+static const char *silence(const struct passage *passage)
+{
+    return passage->state == CONNECTING ? "does not answer" : "does not answer while TLS is begun";
+}
+
+/* Returns true if the library has left, or both connections have been cut, see failover.h. */
+static bool is_left(const struct passage *passage)
+{
+    struct pollfd fd = {.fd = passage->local, .events = POLLRDHUP};
+
+    return poll(&fd, 1, 0) > 0;
+}
+
 static bool shake(struct passage *passage, const char **why)
 {
     int returned;
 
     passage->library->ERR_clear_error();
     returned = passage->library->SSL_connect(passage->ssl);
+    if (returned == 1 && !tls_is_proven(passage->ssl)) {
+        *why = "shows no certificate";
+        return false;
+    }
     if (returned == 1) {
         passage->state = OPEN;
         return true;
@@ -147,6 +165,8 @@ static bool shake(struct passage *passage, const char **why)
     if (waits(passage, returned))
         return true;
     *why = tls_why(passage->ssl, returned, passage->text);
+    if (!*why && is_left(passage))
+        *why = silence(passage);
     if (!*why)
         *why = "ended the connection while TLS was begun, as one does that has no TLS there (see "
                "secureClientPort), is full (maxClientCnxns) or does not serve yet";
@@ -211,12 +231,6 @@ static bool go_in(struct passage *passage, const char **why)
             return is_for_now(errno);
         in->begin += (size_t)sent;
     }
-}
-
-/* What there is to say of a server that was waited for in vain. */
-static const char *silence(const struct passage *passage)
-{
-    return passage->state == CONNECTING ? "does not answer" : "does not answer while TLS is begun";
 }
 
 bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why)

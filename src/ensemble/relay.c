@@ -6,7 +6,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -279,7 +278,8 @@ struct relay *relay_start(const struct tls *tls, const struct servers *servers,
     errno = error;
 failed:
     error = errno;
-    relay_end(relay);
+    relay_stop(relay);
+    relay_end(relay, false);
     errno = error;
     return NULL;
 }
@@ -289,16 +289,22 @@ const uint16_t *relay_ports(const struct relay *relay)
     return relay->ports;
 }
 
-void relay_end(struct relay *relay)
+void relay_stop(struct relay *relay)
 {
     const uint64_t one = 1;
 
+    if (relay && relay->started && write(relay->end_fd, &one, sizeof(one)) < 0)
+        abort(); /* cannot happen: the counter would have to reach 2^64 */
+}
+
+void relay_end(struct relay *relay, bool keep_ports)
+{
     if (!relay)
         return;
-    if (relay->started && write(relay->end_fd, &one, sizeof(one)) == sizeof(one))
+    if (relay->started)
         pthread_join(relay->thread, NULL);
     for (size_t i = 0; i < relay->gates_len; i++)
-        if (relay->gates[i].listener >= 0)
+        if (relay->gates[i].listener >= 0 && !keep_ports)
             close(relay->gates[i].listener);
     if (relay->end_fd >= 0)
         close(relay->end_fd);

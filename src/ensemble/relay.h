@@ -9,6 +9,7 @@
 #ifndef ZKFLOCK_RELAY_H
 #define ZKFLOCK_RELAY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ensemble/servers.h"
@@ -32,7 +33,16 @@ struct relay *relay_start(const struct tls *tls, const struct servers *servers,
 /* The ports, in the order of the servers' addresses. */
 const uint16_t *relay_ports(const struct relay *relay);
 
-/* Ends the thread and all connections; NULL is allowed. */
-void relay_end(struct relay *relay);
+/*
+ * Asks the thread to end.  A server can hold it in OpenSSL until its connection is shut down: that
+ * is to be done between this call and relay_end().  NULL is allowed.
+ */
+void relay_stop(struct relay *relay);
+
+/*
+ * Waits for the thread after relay_stop(), ends all connections and frees the relay.  keep_ports:
+ * the library may connect once more, and must not find another process there.  NULL is allowed.
+ */
+void relay_end(struct relay *relay, bool keep_ports);
 
 #endif

@@ -176,6 +176,9 @@ bool trouble_is_lack(long error);
 /* Notes why this process will not use a server, or, if it lacks something, cannot use any. */
 void trouble_note(struct session *session, const char *text, bool lacking);
 
+/* Forgets all that went wrong: a server could be used. */
+void trouble_forget(struct session *session);
+
 /* The session whose trouble the library's log tells of; NULL: none. */
 void trouble_listen(struct session *session);
 

@@ -34,14 +34,16 @@ static const char *first_reason(const struct tls_library *library)
  * Says why OpenSSL could not use a file: it could not be opened once more, for want of descriptors
  * or of /proc; or, what, a format.
  */
-static char *file_fault(const struct tls_library *library, const char *file, const char *what)
+static char *file_fault(const struct tls_library *library, const char *file, const char *what,
+                        enum exitcode *status)
 {
     unsigned long error = library->ERR_peek_error();
 
-    return ERR_SYSTEM_ERROR(error)
-               ? xasprintf("%s: cannot be read by way of /proc/self/fd: %s", file,
-                           strerror(ERR_GET_REASON(error)))
-               : xasprintf("%s: has no %s: %s", file, what, first_reason(library));
+    if (!ERR_SYSTEM_ERROR(error))
+        return xasprintf("%s: has no %s: %s", file, what, first_reason(library));
+    *status = EXITCODE_OSERR;
+    return xasprintf("%s: cannot be read by way of /proc/self/fd: %s", file,
+                     strerror(ERR_GET_REASON(error)));
 }
 
 /* Returns the name by which this process alone opens what this descriptor stands for. */
@@ -50,7 +52,7 @@ static char *name_of(int fd)
     return xasprintf("/proc/self/fd/%d", fd);
 }
 
-static char *take_authorities(const struct tls *tls, const char *file)
+static char *take_authorities(const struct tls *tls, const char *file, enum exitcode *status)
 {
     const struct tls_library *library = tls->library;
     char *fault = NULL;
@@ -59,14 +61,15 @@ static char *take_authorities(const struct tls *tls, const char *file)
 
     if (!file) {
         library->SSL_CTX_set_default_verify_paths(tls->context);
+        library->ERR_clear_error();
         return NULL;
     }
-    fd = private_file_open(file, NULL, &fault);
+    fd = private_file_open(file, NULL, status, &fault);
     if (fd < 0)
         return fault;
     name = name_of(fd);
     if (library->SSL_CTX_load_verify_file(tls->context, name) != 1)
-        fault = file_fault(library, file, "certificates in PEM for --cacert");
+        fault = file_fault(library, file, "certificates in PEM for --cacert", status);
     free(name);
     close(fd);
     return fault;
@@ -83,13 +86,13 @@ static int refuse_pass_phrase(char *text, int size, int writing, void *asked)
     return -1;
 }
 
-static char *take_key(const struct tls *tls, const char *file)
+static char *take_key(const struct tls *tls, const char *file, enum exitcode *status)
 {
     const struct tls_library *library = tls->library;
     bool asked = false;
     char *fault;
     char *name;
-    int fd = private_file_open(file, "private key", &fault);
+    int fd = private_file_open(file, "private key", status, &fault);
 
     if (fd < 0)
         return fault;
@@ -104,35 +107,36 @@ static char *take_key(const struct tls *tls, const char *file)
                           "take it off with openssl pkey",
                           file);
     else
-        fault = file_fault(library, file, "private key in PEM");
+        fault = file_fault(library, file, "private key in PEM", status);
     library->SSL_CTX_set_default_passwd_cb_userdata(tls->context, NULL);
     free(name);
     close(fd);
     return fault;
 }
 
-static char *take_certificate(const struct tls *tls, const char *file)
+static char *take_certificate(const struct tls *tls, const char *file, enum exitcode *status)
 {
     const struct tls_library *library = tls->library;
     char *fault;
     char *name;
-    int fd = private_file_open(file, NULL, &fault);
+    int fd = private_file_open(file, NULL, status, &fault);
 
     if (fd < 0)
         return fault;
     name = name_of(fd);
     fault = library->SSL_CTX_use_certificate_chain_file(tls->context, name) == 1
                 ? NULL
-                : file_fault(library, file, "certificate in PEM for --cert");
+                : file_fault(library, file, "certificate in PEM for --cert", status);
     free(name);
     close(fd);
     return fault;
 }
 
 /* key: NULL: that of the certificate is in the same file. */
-static char *take_own(const struct tls *tls, const char *cert, const char *key)
+static char *take_own(const struct tls *tls, const char *cert, const char *key,
+                      enum exitcode *status)
 {
-    char *fault = take_key(tls, key ? key : cert);
+    char *fault = take_key(tls, key ? key : cert, status);
 
     if (fault && !key) {
         char *without =
@@ -142,7 +146,7 @@ static char *take_own(const struct tls *tls, const char *cert, const char *key)
         return without;
     }
     if (!fault)
-        fault = take_certificate(tls, cert);
+        fault = take_certificate(tls, cert, status);
     if (!fault && tls->library->SSL_CTX_check_private_key(tls->context) != 1)
         fault = xasprintf("%s: is not the private key of %s", key ? key : cert, cert);
     return fault;
@@ -164,16 +168,20 @@ static char *begin(struct tls *tls)
     library->SSL_CTX_ctrl(tls->context, SSL_CTRL_MODE,
                           SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER,
                           NULL);
+    library->SSL_CTX_set_options(tls->context, SSL_OP_NO_RENEGOTIATION);
     library->SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
     return NULL;
 }
 
-static char *take_files(const struct tls *tls, const struct tls_files *files)
+static char *take_files(const struct tls *tls, const struct tls_files *files, enum exitcode *status)
 {
-    char *fault = take_authorities(tls, files->cacert);
+    char *fault;
+
+    *status = EXITCODE_CONFIG;
+    fault = take_authorities(tls, files->cacert, status);
 
     if (!fault && files->cert)
-        fault = take_own(tls, files->cert, files->key);
+        fault = take_own(tls, files->cert, files->key, status);
     return fault;
 }
 
@@ -185,9 +193,7 @@ struct tls *tls_new(const struct tls_files *files, enum exitcode *status, char *
     *fault = begin(tls);
     if (!*fault) {
         tls->library->ERR_clear_error(); /* of a configuration that OpenSSL has read, and left */
-        *fault = take_files(tls, files);
-        if (*fault && !ERR_SYSTEM_ERROR(tls->library->ERR_peek_error()))
-            *status = EXITCODE_CONFIG;
+        *fault = take_files(tls, files, status);
     }
     tls->has_certificate = files->cert;
     if (!*fault)
@@ -263,7 +269,7 @@ static bool is_about_certificate(int reason)
            (alert >= SSL_AD_BAD_CERTIFICATE && alert <= SSL_AD_CERTIFICATE_UNKNOWN);
 }
 
-static const char *of_reason(SSL *ssl, unsigned long error, char text[160])
+static const char *of_reason(SSL *ssl, unsigned long error, char text[TLS_WHY_SIZE])
 {
     const struct tls_library *library = tls_library_load();
     int reason = ERR_GET_REASON(error);
@@ -284,14 +290,28 @@ static const char *of_reason(SSL *ssl, unsigned long error, char text[160])
                    ? "refuses TLS, as one does that wants a client certificate (give --cert and "
                      "--key) or has no cipher in common"
                    : "wants a client certificate; give --cert and --key";
-    snprintf(text, 160, "%s: %s",
+    snprintf(text, TLS_WHY_SIZE, "%s: %s",
              is_about_certificate(reason) ? "does not accept the certificate of --cert"
                                           : "speaks no TLS that is understood",
              words ? words : "unknown error");
     return text;
 }
 
-const char *tls_why(SSL *ssl, int returned, char text[160])
+/* Says why the certificate is not accepted, and for which name, if that is the reason. */
+static const char *of_certificate(SSL *ssl, long verified, char text[TLS_WHY_SIZE])
+{
+    const struct tls_library *library = tls_library_load();
+    const char *name = verified == X509_V_ERR_HOSTNAME_MISMATCH
+                           ? library->SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name)
+                           : NULL;
+
+    snprintf(text, TLS_WHY_SIZE, "has a certificate that is not accepted: %s%s%.80s",
+             library->X509_verify_cert_error_string(verified), name ? ", it is not for " : "",
+             name ? name : "");
+    return text;
+}
+
+const char *tls_why(SSL *ssl, int returned, char text[TLS_WHY_SIZE])
 {
     const struct tls_library *library = tls_library_load();
     long verified = library->SSL_get_verify_result(ssl);
@@ -302,11 +322,16 @@ const char *tls_why(SSL *ssl, int returned, char text[160])
     /* A server that is killed, or full, does not end TLS before the connection. */
     if (ERR_GET_REASON(library->ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
         return NULL;
-    if (verified == X509_V_OK)
-        return of_reason(ssl, library->ERR_peek_last_error(), text);
-    snprintf(text, 160, "has a certificate that is not accepted: %s",
-             library->X509_verify_cert_error_string(verified));
-    return text;
+    return verified == X509_V_OK ? of_reason(ssl, library->ERR_peek_last_error(), text)
+                                 : of_certificate(ssl, verified, text);
+}
+
+bool tls_is_proven(const SSL *ssl)
+{
+    const struct tls_library *library = tls_library_load();
+
+    return library->SSL_get0_peer_certificate(ssl) &&
+           library->SSL_get_verify_result(ssl) == X509_V_OK;
 }
 
 bool tls_has_certificate(const struct tls *tls)

@@ -15,6 +15,9 @@
 
 struct tls;
 
+/* Room for what tls_why() writes. */
+enum { TLS_WHY_SIZE = 240 };
+
 /* The files, in PEM; each may be NULL. */
 struct tls_files {
     char *cacert; /* whom to trust; NULL: whom the system trusts */
@@ -38,7 +41,14 @@ SSL *tls_connection(const struct tls *tls, int fd, const char *const *names, siz
  * Says why SSL_connect(), SSL_read() or SSL_write() returned this, in words that follow the
  * server's name; NULL if the server has just ended the connection.  text is used if need be.
  */
-const char *tls_why(SSL *ssl, int returned, char text[160]);
+const char *tls_why(SSL *ssl, int returned, char text[TLS_WHY_SIZE]);
+
+/*
+ * Returns true if the server has proven by a certificate who it is; to be called when SSL_connect()
+ * has succeeded, which it does without any certificate where the configuration of OpenSSL allows
+ * anonymous ciphers (SSL_CTX_set_verify(3)).
+ */
+bool tls_is_proven(const SSL *ssl);
 
 /* Returns true if the client has a certificate; NULL has none. */
 bool tls_has_certificate(const struct tls *tls);

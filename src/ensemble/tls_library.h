@@ -22,6 +22,7 @@
     X(SSL_CTX_set_default_passwd_cb)                                                               \
     X(SSL_CTX_set_default_passwd_cb_userdata)                                                      \
     X(SSL_CTX_set_default_verify_paths)                                                            \
+    X(SSL_CTX_set_options)                                                                         \
     X(SSL_CTX_set_verify)                                                                          \
     X(SSL_CTX_use_PrivateKey_file)                                                                 \
     X(SSL_CTX_use_certificate_chain_file)                                                          \
@@ -29,8 +30,10 @@
     X(SSL_ctrl)                                                                                    \
     X(SSL_free)                                                                                    \
     X(SSL_get0_param)                                                                              \
+    X(SSL_get0_peer_certificate)                                                                   \
     X(SSL_get_certificate)                                                                         \
     X(SSL_get_error)                                                                               \
+    X(SSL_get_servername)                                                                          \
     X(SSL_get_verify_result)                                                                       \
     X(SSL_new)                                                                                     \
     X(SSL_read)                                                                                    \
