@@ -238,12 +238,12 @@ bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], c
     bool ended = fds[0].revents & (POLLRDHUP | POLLHUP | POLLERR);
 
     *why = NULL;
-    if (passage->state != OPEN && ended) {
-        *why = silence(passage);
-        return false;
-    }
     if (passage->state == CONNECTING && !finish_connect(passage)) {
         *why = passage->text;
+        return false;
+    }
+    if (passage->state != OPEN && ended) {
+        *why = silence(passage);
         return false;
     }
     if (passage->state != CONNECTING)

@@ -6,21 +6,37 @@
 #include "base/log.h"
 #include "ensemble/acl.h"
 
+/*
+ * Returns the ACL for a lock whose own one is not shown whole: that of --acl, for NULL, or else one
+ * by which others can watch the own znode, and not ask its holder to end.
+ */
+static struct ACL_vector *guess(const struct lock *lock)
+{
+    char *fault;
+    bool given = !acl_is_open(session_acl(lock->session));
+
+    log_warning("the ACL of %s is not shown whole to this client, which lacks ADMIN: %s",
+                lock->path,
+                given ? "its contender there has the ACL of --acl, and another client that waits "
+                        "behind it and may not read it ends with status 77"
+                      : "everybody may read its contender there, and only this client may change "
+                        "it; give --acl to have it otherwise");
+    return given ? NULL : acl_parse("creator-read", &fault);
+}
+
 void own_acl_note(struct lock *lock, const struct session_event *event)
 {
     struct own_acl *acl = &lock->acl;
 
     acl_free(acl->list);
-    acl->list = event->rc == ZOK ? acl_inherit(event->acl) : NULL;
-    acl->czxid = event->rc == ZOK ? event->stat.czxid : 0;
+    *acl = (struct own_acl){.state = acl->state};
+    if (event->rc != ZOK)
+        return;
+    acl->list = acl_inherit(event->acl);
+    if (!acl->list)
+        acl->list = guess(lock);
+    acl->czxid = event->stat.czxid;
     acl->aversion = event->stat.aversion;
-    if (event->rc == ZOK && !acl->list)
-        log_warning("the ACL of %s is not shown whole to this client, which lacks ADMIN: %s",
-                    lock->path,
-                    acl_is_open(session_acl(lock->session))
-                        ? "its contenders there are open to everybody; give --acl"
-                        : "its contenders there have the ACL of --acl, and who waits behind one "
-                          "and may not read it ends with status 77");
 }
 
 void own_acl_take_sessions(struct lock *lock, int64_t czxid, int32_t aversion)

@@ -142,12 +142,17 @@ void queue_acl_asked(struct lock *lock)
 {
     int rc = lock->rc[TAG_ACL];
 
-    if (rc != ZOK && rc != ZNONODE) {
+    if (!accept_above(lock))
+        return; /* before anything is made below it */
+    if (rc == ZNONODE && lock->remade++ < LOCK_REMAKE_MAX) {
+        /* First the lock: another client could make it meanwhile, with an ACL that others lack. */
+        step_make_parents(lock);
+    } else if (rc != ZOK) {
         leave_because_rc(lock, rc, "read", lock->path);
-        return;
+    } else {
+        lock->acl.state = ACL_ASKED;
+        step_join(lock);
     }
-    lock->acl.state = ACL_ASKED;
-    step_join(lock);
 }
 
 /* Joins with the session's ACL: the server does not take the one of the lock from this client. */

@@ -71,6 +71,7 @@ refused() {
   refused close "" "ended the connection while TLS was begun"
   refused silent "" "does not answer while TLS is begun"
   refused drip "" "does not answer while TLS is begun"
+  refused hello "" "does not answer while TLS is begun"
 }
 
 @test "--tls: servers that speak TLS, and then are hostile" {
@@ -90,7 +91,7 @@ refused() {
 @test "--tls: beside a server that serves, a hostile one is left, and the lock is taken" {
   local kind
   serve
-  for kind in noise mute alert drip silent half flood; do
+  for kind in noise mute alert drip hello silent half flood; do
     server "$kind"
     run -0 tls -z "$BAD,$SECURE" --connect-timeout 20 "$LOCK" echo ran
     assert_output ran

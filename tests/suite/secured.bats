@@ -288,10 +288,11 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
   run -0 as_ann setacl "$LOCK.less" "digest:ann:$hash:cdrw"
   own_acl "$LOCK.less" --acl creator
   assert_line "digest:ann:$hash:rwcda"
-  assert_output --partial "warning: the ACL of $LOCK.less is not shown whole to this client, which lacks ADMIN: its contenders there have the ACL of --acl, and who waits behind one and may not read it ends with status 77"
+  assert_output --partial "warning: the ACL of $LOCK.less is not shown whole to this client, which lacks ADMIN: its contender there has the ACL of --acl, and another client that waits behind it and may not read it ends with status 77"
   own_acl "$LOCK.less"
-  assert_line "world:anyone:rwcda"
-  assert_output --partial "lacks ADMIN: its contenders there are open to everybody; give --acl"
+  # Others can watch it, and not ask its holder to end.
+  assert_line "digest:ann:$hash:rwcda,world:anyone:r"
+  assert_output --partial "lacks ADMIN: everybody may read its contender there, and only this client may change it; give --acl to have it otherwise"
 }
 
 @test "--acl: what nobody could use is refused before anything is made" {

@@ -64,7 +64,7 @@ refused() {
 
 @test "--tls: a server that cannot prove who it is is not used" {
   serve elsewhere none
-  refused "has a certificate that is not accepted: hostname mismatch"
+  refused "has a certificate that is not accepted: hostname mismatch, it is not for localhost"
   serve expired none
   refused "has a certificate that is not accepted: certificate has expired"
   serve server none
