@@ -107,6 +107,7 @@ given back"
   }
   shown "$PWD/ann"
   shown "$PWD/ann" -z "$ZKFLOCK_SERVERS,other:2181"
+  shown "$PWD/ann" -z "$ZKFLOCK_SERVERS/apps"
   shown none -z "$ONE"
   shown "$PWD/bob" -z "$ONE" --auth-file bob
   unset ZKFLOCK_SERVERS
@@ -124,6 +125,16 @@ given back"
   # A further lock with a section of its own.
   printf '[zkflock]\nacl = creator\n[lock %s]\nkind = shared\n' "$LOCK.b" >config
   run -0 zkflock --config config --auth-file ann --with "$LOCK.b" "$LOCK" echo ran
+  printf '[zkflock]\nacl = creator\n[lock %s]\nacl = creator-read\n' "$LOCK.b" >config
+  run -64 zkflock --config config --auth-file ann --with "$LOCK.b" "$LOCK" touch ran
+  assert_output --partial "the lock $LOCK.b has an ACL of its own (config:4), $LOCK has another"
+  run -64 zkflock --config config --auth-file ann --with "$LOCK" "$LOCK.b" touch ran
+  assert_output --partial "the lock $LOCK.b has an ACL of its own (config:4), $LOCK has another"
+  run -0 zkflock --config config --auth-file ann --acl creator-read --with "$LOCK.b" "$LOCK" echo ran
+  assert_not_exist ran
+  # It is for those who take a lock.
+  run -0 zkflock /t.secured.open true
+  run -0 zkflock --config config --remove /t.secured.open
 }
 
 @test "the environment's TLS: a later 'no' takes its files along, another certificate its key" {
@@ -242,7 +253,7 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
 @test "--acl: a list, as zkCli.sh writes it, for everything that zkflock creates" {
   local hash
   hash=$(digest_of "ann:se cret:x")
-  run -0 zkflock "$LOCK.open" true
+  run -0 zkflock /t.secured.open true
   run -0 zkflock --auth-file ann --acl "digest:ann:$hash:cdrwa,world:anyone:r" --permits 2 "$LOCK/a" true
   run -0 zkflock --auth-file ann --acl "digest:ann:$hash:cdrwa,world:anyone:r" --once-per 1h "$LOCK/b" true
   for node in "$LOCK" "$LOCK/a" "$LOCK/a/leases" "$LOCK/a/locks" "$LOCK/b"; do

@@ -49,6 +49,9 @@ refused() {
   printf '[zkflock]\ntls = yes\n' >config
   ZKFLOCK_TLS=no run -0 zkflock --config config -z "$PLAIN" "$LOCK" printenv ZKFLOCK_TLS
   assert_output no
+  printf '[zkflock]\ntls = yes\n[lock %s]\ntls = no\n' "$LOCK" >config
+  run -0 zkflock --config config -z "$PLAIN" "$LOCK" printenv ZKFLOCK_TLS
+  assert_output no
   background -z "$SECURE" --tls --cacert "$KEYS/ca.pem" "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
   local holder=$!
   eventually test -e held
@@ -86,6 +89,10 @@ refused() {
   refused "does not accept the certificate of --cert" --cert "$KEYS/stranger.pem" --key "$KEYS/stranger.key"
   run -0 tls --cert "$KEYS/client.pem" --key "$KEYS/client.key" "$LOCK" echo ran
   assert_output ran
+  # Others see less of the command of one who has an identity.
+  run -0 tls --cert "$KEYS/client.both" "$LOCK" sh -c 'zkflock --list "$1" # a secret' sh "$LOCK"
+  assert_output --regexp " sh$"
+  refute_output --partial secret
   # It is the identity for ACLs.
   run -0 tls --cert "$KEYS/client.both" --acl creator "$LOCK.own" echo ran
   run -77 zkflock -z "$PLAIN" "$LOCK.own" touch ran
