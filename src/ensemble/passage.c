@@ -148,7 +148,7 @@ static bool is_left(const struct passage *passage)
     return poll(&fd, 1, 0) > 0;
 }
 
-static bool shake(struct passage *passage, const char **why)
+static bool shake(struct passage *passage, const char **why, int *error)
 {
     int returned;
 
@@ -164,7 +164,7 @@ static bool shake(struct passage *passage, const char **why)
     }
     if (waits(passage, returned))
         return true;
-    *why = tls_why(passage->ssl, returned, passage->text);
+    *why = tls_why(passage->ssl, returned, passage->text, error);
     if (!*why && is_left(passage))
         *why = silence(passage);
     if (!*why)
@@ -176,7 +176,7 @@ static bool shake(struct passage *passage, const char **why)
 /* ---- open ---- */
 
 /* Passes on what the library says.  Returns false when the passage is over. */
-static bool go_out(struct passage *passage, const char **why)
+static bool go_out(struct passage *passage, const char **why, int *error)
 {
     struct buffer *out = &passage->out;
 
@@ -197,7 +197,7 @@ static bool go_out(struct passage *passage, const char **why)
         if (written <= 0) {
             if (waits(passage, written))
                 return true;
-            *why = tls_why(passage->ssl, written, passage->text);
+            *why = tls_why(passage->ssl, written, passage->text, error);
             return false;
         }
         out->begin += (size_t)written;
@@ -205,7 +205,7 @@ static bool go_out(struct passage *passage, const char **why)
 }
 
 /* Passes on what the server says, likewise. */
-static bool go_in(struct passage *passage, const char **why)
+static bool go_in(struct passage *passage, const char **why, int *error)
 {
     struct buffer *in = &passage->in;
 
@@ -220,7 +220,7 @@ static bool go_in(struct passage *passage, const char **why)
             if (len <= 0) {
                 if (waits(passage, len))
                     return true;
-                *why = tls_why(passage->ssl, len, passage->text);
+                *why = tls_why(passage->ssl, len, passage->text, error);
                 return false;
             }
             in->begin = 0;
@@ -233,11 +233,13 @@ static bool go_in(struct passage *passage, const char **why)
     }
 }
 
-bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why)
+bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why,
+                int *error)
 {
     bool ended = fds[0].revents & (POLLRDHUP | POLLHUP | POLLERR);
 
     *why = NULL;
+    *error = 0;
     if (passage->state == CONNECTING && !finish_connect(passage)) {
         *why = passage->text;
         return false;
@@ -248,11 +250,12 @@ bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], c
     }
     if (passage->state != CONNECTING)
         passage->remote_events = 0;
-    if (passage->state == SHAKING && !shake(passage, why))
+    if (passage->state == SHAKING && !shake(passage, why, error))
         return false;
     /* What a server does not take any more is not waited for. */
     if (passage->state == OPEN)
-        return go_out(passage, why) && go_in(passage, why) && !(ended && !is_empty(&passage->out));
+        return go_out(passage, why, error) && go_in(passage, why, error) &&
+               !(ended && !is_empty(&passage->out));
     if (clock_now() < passage->deadline)
         return true;
     *why = silence(passage);

@@ -29,9 +29,10 @@ int64_t passage_wait(const struct passage *passage, struct pollfd fds[PASSAGE_FD
 /*
  * Does what can be done, given what poll(2) has found.  Returns false when it is over, with *why:
  * what is wrong with the server, in words that follow its name, or NULL if either side has just
- * ended it.
+ * ended it.  With an *error, an errno, the fault is in this process, and *why says which.
  */
-bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why);
+bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why,
+                int *error);
 
 /* Closes both connections. */
 void passage_free(struct passage *passage);

@@ -159,10 +159,13 @@ static void pass(struct relay *relay, size_t i, const struct pollfd *fds)
 {
     struct passage *passage = relay->under_way[i].passage;
     const char *why;
+    int error;
 
-    if (passage_go(passage, fds, &why))
+    if (passage_go(passage, fds, &why, &error))
         return;
-    if (why)
+    if (error)
+        relay->trouble(relay->context, why, error);
+    else if (why)
         tell(relay, relay->under_way[i].gate, why);
     passage_free(passage);
     relay->under_way[i] = relay->under_way[--relay->under_way_len];

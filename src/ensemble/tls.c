@@ -311,14 +311,22 @@ static const char *of_certificate(SSL *ssl, long verified, char text[TLS_WHY_SIZ
     return text;
 }
 
-const char *tls_why(SSL *ssl, int returned, char text[TLS_WHY_SIZE])
+const char *tls_why(SSL *ssl, int returned, char text[TLS_WHY_SIZE], int *error)
 {
     const struct tls_library *library = tls_library_load();
     long verified = library->SSL_get_verify_result(ssl);
     int kind = library->SSL_get_error(ssl, returned);
 
+    *error = 0;
     if (kind != SSL_ERROR_SSL)
         return NULL;
+    /* A failed allocation is seldom called that: "internal error", "init fail". */
+    if (ERR_FATAL_ERROR(library->ERR_peek_error())) {
+        snprintf(text, TLS_WHY_SIZE, "OpenSSL cannot go on, perhaps for want of memory: %s",
+                 first_reason(library));
+        *error = ENOMEM;
+        return text;
+    }
     /* A server that is killed, or full, does not end TLS before the connection. */
     if (ERR_GET_REASON(library->ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
         return NULL;

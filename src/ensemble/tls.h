@@ -40,8 +40,9 @@ SSL *tls_connection(const struct tls *tls, int fd, const char *const *names, siz
 /*
  * Says why SSL_connect(), SSL_read() or SSL_write() returned this, in words that follow the
  * server's name; NULL if the server has just ended the connection.  text is used if need be.
+ * *error: 0, or ENOMEM if it is OpenSSL that could not go on, which mostly lacks memory then.
  */
-const char *tls_why(SSL *ssl, int returned, char text[TLS_WHY_SIZE]);
+const char *tls_why(SSL *ssl, int returned, char text[TLS_WHY_SIZE], int *error);
 
 /*
  * Returns true if the server has proven by a certificate who it is; to be called when SSL_connect()
