@@ -50,7 +50,7 @@ serve() {
   port=$(sed -n 's/^ACCEPT.*://p' "$got")
 }
 
-show() { serve -cert "$KEYS/$1.both" -key "$KEYS/$1.key"; } # show CERTIFICATE
+show() { serve -cert "$KEYS/$1.both" -key "$KEYS/$1.key" "${@:2}"; } # show CERTIFICATE [OPTION]...
 
 # refused TEXT HOST [OPTION]...: begins to see whether the server is not used, and that is why.
 refused() {
@@ -72,10 +72,10 @@ all_refused() {
   for i in got.*; do refute has_request "$i"; done
 }
 
-# behind CERTIFICATE: the server of this lane behind a proxy that shows that one; $port.
+# behind CERTIFICATE [ADDRESS]: the server of this lane, behind a proxy that shows that one; $port.
 behind() {
   [ -z "${proxy_pid:-}" ] || close_proxy
-  PROXY_TLS=$KEYS/$1.both open_proxy none 0
+  PROXY_TLS=$KEYS/$1.both open_proxy none 0 "${@:2}"
 }
 
 accepted() { # accepted HOST [OPTION]...
@@ -110,19 +110,16 @@ accepted() { # accepted HOST [OPTION]...
   certificate address ca 30 "IP:127.0.0.1,DNS:elsewhere.example"
   certificate alike ca 30 "DNS:127.0.0.1,DNS:*.0.0.1,IP:127.0.0.2"
   certificate 127.0.0.1 ca 30 email:root@localhost
+  certificate six ca 30 IP:::1
   behind address
   accepted 127.0.0.1
+  behind six ::1
+  accepted "[::1]"
   show alike
   refused "IP address mismatch" 127.0.0.1
   show 127.0.0.1
   refused "IP address mismatch" 127.0.0.1
   all_refused
-}
-
-@test "an IPv6 address proves itself, too" {
-  certificate six ca 30 "IP:::1"
-  PROXY_TLS=$KEYS/six.both open_proxy none 0 ::1
-  accepted "[::1]"
 }
 
 @test "several names of one server: one of them is enough, and beside a name the address does not count" {
@@ -145,4 +142,91 @@ accepted() { # accepted HOST [OPTION]...
   run -69 tls -z "zk.example:$port" --connect-timeout 4 "$LOCK" touch ran
   assert has_request got.0
   assert_not_exist ran
+}
+
+@test "dates: a certificate of tomorrow, and one below an authority that has expired" {
+  certificate stale ca -1 "DNS:stale$CA"
+  certificate under stale 30 DNS:localhost
+  certificate later ca 30 DNS:localhost
+  touch index
+  openssl ca -batch -notext -config <(printf '%s\n' [ca] default_ca=own [own] database=index serial=serial policy=any \
+    default_md=sha256 [any] commonName=supplied) -create_serial -in "$KEYS/later.csr" -outdir . -out "$KEYS/later.both" \
+    -cert "$KEYS/ca.pem" -keyfile "$KEYS/ca.key" -startdate 20980101000000Z -enddate 20990101000000Z \
+    -extfile <(echo subjectAltName=DNS:localhost) 2>/dev/null
+  show later
+  refused "certificate is not yet valid" localhost
+  show under -cert_chain "$KEYS/stale.pem"
+  refused "certificate has expired" localhost
+  all_refused
+}
+
+@test "an intermediate authority: the server sends it, or --cacert has it" {
+  behind chain
+  accepted localhost
+  behind below
+  accepted localhost --cacert "$KEYS/middle.pem"
+  show below
+  refused "unable to get local issuer certificate" localhost
+  all_refused
+}
+
+@test "--cacert: each authority in it counts, and none of the system's, which count without it alone" {
+  cat "$KEYS/other.pem" "$KEYS/ca.pem" >several.pem
+  behind server
+  accepted localhost --cacert several.pem
+  SSL_CERT_FILE=$KEYS/ca.pem run -0 zkflock -z "localhost:$port" --tls "$LOCK" echo ran
+  assert_output ran
+  serve
+  SSL_CERT_FILE=$KEYS/ca.pem refused "unable to get local issuer certificate" localhost --cacert "$KEYS/other.pem"
+  all_refused
+}
+
+@test "TLS 1.1, and a server without a certificate, whatever openssl.cnf allows" {
+  local weak=DEFAULT:@SECLEVEL=0
+  serve -tls1_1 -cipher "$weak"
+  OPENSSL_CONF=$PWD/lenient.cnf refused "has no TLS 1.2 or later" localhost
+  serve -tls1_1 -cipher "$weak"
+  refused "has no TLS 1.2 or later" localhost
+  serve -tls1_2 -nocert -cipher aNULL:@SECLEVEL=0
+  OPENSSL_CONF=$PWD/lenient.cnf refused "or has no cipher in common" localhost
+  all_refused
+}
+
+@test "a client certificate below an intermediate authority is sent with that; one that has expired is refused" {
+  local wants version
+  certificate client middle 30 DNS:client
+  certificate old ca -1 DNS:client
+  cat "$KEYS/client.pem" "$KEYS/middle.pem" >client.pem
+  ENSEMBLE_TLS="$KEYS/server.both need $KEYS/ca.pem" "$TESTS_DIR/ensemble" start "$BATS_TEST_TMPDIR/own"
+  port=$(sed 's/.*://' "$BATS_TEST_TMPDIR/own/secure")
+  accepted localhost --cert client.pem --key "$KEYS/client.key"
+  refused "does not accept the certificate of --cert" localhost --cert "$KEYS/old.both"
+  refused "does not accept the certificate of --cert" localhost --cert "$KEYS/client.both"
+  wants=(-Verify 2 -verify_return_error -CAfile "$KEYS/ca.pem")
+  for version in -tls1_2 -tls1_3; do
+    serve "$version" "${wants[@]}"
+    refused "does not accept the certificate of --cert: " localhost --cert "$KEYS/old.both"
+  done
+  serve -tls1_2 "${wants[@]}"
+  refused "refuses TLS, as one does that wants a client certificate" localhost
+  serve -tls1_3 "${wants[@]}"
+  refused "wants a client certificate; give --cert and --key" localhost
+  all_refused
+}
+
+@test "nothing falls back to plain, however often TLS is refused" {
+  setsid /usr/bin/python3 -uc 'import socket
+server = socket.create_server(("127.0.0.1", 0))
+print("ACCEPT:%d" % server.getsockname()[1])
+while True:
+    with server.accept()[0] as client:
+        print(client.recv(65536).hex())' >got.0 3>&- 4>&- &
+  servers+=($!)
+  eventually grep -q ^ACCEPT got.0
+  port=$(sed -n 's/^ACCEPT.*://p' got.0)
+  refused "ended the connection while TLS was begun" localhost
+  all_refused
+  # The beginning of TLS each time.
+  assert [ "$(grep -c ^1603 got.0)" -ge 3 ]
+  refute grep -v -e ^ACCEPT -e ^1603 got.0
 }
