@@ -85,7 +85,7 @@ END
   for pid in "${pids[@]}"; do
     refute grep -qa -e "se cret" -e PRIVATE "/proc/$pid/cmdline" "/proc/$pid/environ"
     run -0 ls -l "/proc/$pid/fd"
-    refute_output --regexp "/(ann|client.key|client.pem|ca.pem)$"
+    refute_line --regexp "/(ann|client.key|client.pem|ca.pem)$"
   done
   exec {both}<>go
   touch release
