@@ -10,6 +10,8 @@ setup_file() {
   authority ca
   certificate server ca 30 DNS:localhost
   certificate client ca 30 DNS:client
+  # Else the first lock with an ACL would give that to what is above all of them.
+  zk "$(cat "$SUITE_DIR/one/servers")" create /t/secrets
 }
 
 setup() {
@@ -68,7 +70,7 @@ below() {
   chmod +x teller
   cat >run <<END
 zkflock -vv --log-format json -z localhost:$port --tls --cacert "$KEYS/ca.pem" --cert "$KEYS/client.pem" \\
-  --key "$KEYS/client.key" --auth-file ann --acl creator --hook ./teller "$LOCK" sh job 2>log
+  --key "$KEYS/client.key" --auth-file ann --acl creator-read --hook ./teller "$LOCK" sh job 2>log
 echo status \$?
 END
   terminal "send=sh run\n" file=release "expect=status 0" >session 3>&- 4>&- &
@@ -92,4 +94,92 @@ END
   acted "$terminal"
   # Neither is it told, nor in the servers' files.
   refute grep -raq -e "se cret" -e PRIVATE log "$SUITE_DIR/one"
+}
+
+@test "a process that knows a secret is hidden from others of its user, and leaves no core file" {
+  PROXY_TLS=$KEYS/server.both open_proxy none 0
+  cat >look <<'END'
+zkflock "$@" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done' &
+until [ -e held ]; do sleep 0.05; done
+[ -e /proc/$! ] && echo seen || echo hidden
+touch release
+wait
+rm held release
+END
+  looks() { # looks WORD OPTION...
+    run -0 in_hiding timeout -k 1 30 bash look "${@:2}" "$LOCK"
+    assert_output "$1"
+  }
+  looks seen
+  looks hidden --auth-file ann
+  looks seen -z "localhost:$port" --tls --cacert "$KEYS/ca.pem"
+  looks hidden -z "localhost:$port" --tls --cacert "$KEYS/ca.pem" --cert "$KEYS/client.both"
+}
+
+@test "what was read of an auth file is in no core file, and in no process that is forked" {
+  hold "$LOCK" release --auth-file ann
+  run -0 found comment "$holder"
+  # Nothing picks comments out: each area with one is the file's own.  dd: not dumped; wf: wiped on fork.
+  assert_line --partial "$holder VmFlags: "
+  for flags in "${lines[@]}"; do
+    [[ "$flags " == *" dd "* && "$flags " == *" wf "* ]] || fail "$flags"
+  done
+  touch release
+  ends_with 0 "$holder"
+}
+
+# takes FILE: an auth file with ann's password, with which zkflock makes a lock of ann's.
+takes() {
+  run -0 zkflock --auth-file "$1" --acl creator-read "$LOCK.$1" true
+  assert_output ""
+  run -0 env ZK_DIGEST="$ann" zk "$ONE" acl "$LOCK.$1"
+  assert_output "digest:ann:$(digest_of "$ann"):rwcda,world:anyone:r"
+}
+
+@test "auth files that are taken: a symbolic link, CRLF, no last newline, blanks and colons, 64 KiB less one" {
+  local ann="ann:se cret:x"
+  ln -s ann link
+  takes link
+  credentials dos $'# a comment\r' $'\r' $'digest:ann:se cret:x\r'
+  takes dos
+  credentials open ""
+  printf %s "digest:$ann" >open
+  takes open
+  ann="ann::: a # b	c  "
+  credentials odd $' \t' "digest:$ann"
+  takes odd
+  credentials large "digest:$ann" "#$(printf '%065000d' 0)"
+  printf '#%0*d' $((65534 - $(stat -c %s large))) 0 >>large
+  assert_equal "$(stat -c %s large)" 65535
+  takes large
+}
+
+@test "auth files that are refused" {
+  refused() { # refused FILE SENTENCE
+    run -78 zkflock --auth-file "$1" "$LOCK" touch ran
+    assert_output "zkflock: $PWD/$1$2; $LOCK was not taken"
+  }
+  local mode rest="is not digest:USER:PASSWORD; SASL (Kerberos) is not supported, and a certificate goes to --cert"
+  for mode in 620 604 660; do
+    credentials "mode$mode" "digest:ann:x"
+    chmod "$mode" "mode$mode"
+    refused "mode$mode" ": others than its owner may read or write the passwords in it; chmod go-rw"
+  done
+  ln -s mode604 link
+  refused link ": others than its owner may read or write the passwords in it; chmod go-rw"
+  chown 65534 ann
+  refused ann ": belongs to uid 65534, who could read and change the passwords in it; give it to the user who runs zkflock, or to root"
+  ln -s nothing dangling
+  refused dangling ": cannot be read: No such file or directory"
+  credentials empty
+  : >empty
+  refused empty ": has no line digest:USER:PASSWORD"
+  credentials nul "digest:ann:x"
+  printf 'digest:bob:y\0z\n' >>nul
+  refused nul ":2: $rest"
+  credentials large "digest:ann:x" "#$(printf '%065600d' 0)"
+  refused large ": is longer than 64 KiB"
+  credentials later "digest:ann:x" "digest:bob"
+  refused later ":2: $rest"
+  assert_not_exist ran
 }
