@@ -96,7 +96,7 @@ END
   refute grep -raq -e "se cret" -e PRIVATE log "$SUITE_DIR/one"
 }
 
-@test "a process that knows a secret is hidden from others of its user, and leaves no core file" {
+@test "a process that knows a secret is hidden from others of its user" {
   PROXY_TLS=$KEYS/server.both open_proxy none 0
   cat >look <<'END'
 zkflock "$@" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done' &
@@ -142,10 +142,11 @@ takes() {
   takes link
   credentials dos $'# a comment\r' $'\r' $'digest:ann:se cret:x\r'
   takes dos
+  ann="ann:se cret:x  "
   credentials open ""
   printf %s "digest:$ann" >open
   takes open
-  ann="ann::: a # b	c  "
+  ann="ann::: a # b	c:"
   credentials odd $' \t' "digest:$ann"
   takes odd
   credentials large "digest:$ann" "#$(printf '%065000d' 0)"
@@ -182,4 +183,12 @@ takes() {
   credentials later "digest:ann:x" "digest:bob"
   refused later ":2: $rest"
   assert_not_exist ran
+}
+
+# told SERVER OPTION...: runs zkflock by way of the proxy, and prints how often credentials were sent.
+told() {
+  listen
+  run -0 env ZKFLOCK_AUTH_FILE="$PWD/ann" ZKFLOCK_SERVERS="$1" "${@:3}" zkflock $2 --config config --connect-timeout 20 "$LOCK" true
+  close_proxy
+  grep -c "request .* auth" frames
 }
