@@ -31,32 +31,7 @@ credentials() { # credentials FILE LINE...
 
 digest_of() { printf %s "$1" | openssl dgst -sha1 -binary | base64; } # digest_of USER:PASSWORD
 
-# found WHAT PID...: prints a line for each area of memory with that in it, password, key or comment: the pid
-# and the area's flags in /proc.  It does not look at areas that are larger than what zkflock has.
-found() {
-  /usr/bin/python3 - "$KEYS/client.key" "$@" <<'END'
-import base64, sys
-path, what, *pids = sys.argv[1:]
-pem = open(path, "rb").read().splitlines()
-key = base64.b64decode(b"".join(pem[1:-1])).split(b"\2\1\1\4 ")[1][:32]
-texts = {"password": [b"se cret:x"], "comment": [b"of the night shift"], "key": [key, key[::-1], pem[1]]}[what]
-for pid in pids:
-    with open(f"/proc/{pid}/smaps") as smaps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
-        for line in smaps:
-            words = line.split()
-            if "-" in words[0]:
-                begin, end = (int(number, 16) for number in words[0].split("-"))
-                readable = "r" in words[1] and "[v" not in line and end - begin < 64 << 20
-            elif words[0] == "VmFlags:" and readable:
-                memory.seek(begin)
-                data = memory.read(end - begin)
-                if any(text in data for text in texts):
-                    print(pid, *words)
-END
-}
-
-# below PID: it, and all that come from it.
-below() {
+below() { # below PID: it, and all that come from it
   local child
   echo "$1"
   for child in $(pgrep -P "$1"); do below "$child"; done
@@ -80,8 +55,8 @@ END
   mapfile -t pids < <(below "$front")
   run -0 ps -o comm= -p "${pids[*]}"
   assert_equal "$(sort <<<"$output" | paste -sd' ')" "lock-guard lock-hook lock-witness sh teller zkflock zkflock"
-  for what in password key; do
-    run -0 found "$what" "${pids[@]}"
+  for what in "se cret:x" "key=$KEYS/client.key"; do
+    run -0 recall "$what" "${pids[@]}"
     assert_equal "$(cut -d' ' -f1 <<<"$output" | sort -u)" "$(children "$front" zkflock)"
   done
   for pid in "${pids[@]}"; do
@@ -118,7 +93,7 @@ END
 
 @test "what was read of an auth file is in no core file, and in no process that is forked" {
   hold "$LOCK" release --auth-file ann
-  run -0 found comment "$holder"
+  run -0 recall "of the night shift" "$holder"
   # Nothing picks comments out: each area with one is the file's own.  dd: not dumped; wf: wiped on fork.
   assert_line --partial "$holder VmFlags: "
   for flags in "${lines[@]}"; do
@@ -128,8 +103,7 @@ END
   ends_with 0 "$holder"
 }
 
-# takes FILE: an auth file with ann's password, with which zkflock makes a lock of ann's.
-takes() {
+takes() { # takes FILE: zkflock makes a lock of the user's in it, which is $ann
   run -0 zkflock --auth-file "$1" --acl creator-read "$LOCK.$1" true
   assert_output ""
   run -0 env ZK_DIGEST="$ann" zk "$ONE" acl "$LOCK.$1"
@@ -185,10 +159,44 @@ takes() {
   assert_not_exist ran
 }
 
-# told SERVER OPTION...: runs zkflock by way of the proxy, and prints how often credentials were sent.
-told() {
+auths() { grep -c "request .* auth$" frames || true; } # how many credentials were sent by way of the proxy
+
+told() { # told yes|no COMMAND...: whether that sends some
+  local before is=no
+  before=$(auths)
+  run -0 timeout 30 "${@:2}"
+  [ "$(auths)" -eq "$before" ] || is=yes
+  assert_equal "$is" "$1"
+}
+
+@test "the environment's credentials are not sent to other servers than the environment's" {
   listen
-  run -0 env ZKFLOCK_AUTH_FILE="$PWD/ann" ZKFLOCK_SERVERS="$1" "${@:3}" zkflock $2 --config config --connect-timeout 20 "$LOCK" true
-  close_proxy
-  grep -c "request .* auth" frames
+  export ZKFLOCK_AUTH_FILE=$PWD/ann ZKFLOCK_SERVERS=127.0.0.1:1,$VIA
+  told yes zkflock -z "$VIA" "$LOCK" true
+  ZKFLOCK_SERVERS=$ONE
+  told no zkflock -z "$VIA" "$LOCK" true
+  told no zkflock -z "$VIA" --list
+  told no zkflock -z "$VIA" --remove "$LOCK"
+  told yes zkflock -z "$VIA" --auth-file ann "$LOCK" true
+  printf '[lock %s]\nservers = %s\n' "$LOCK" "$VIA" >config
+  told no zkflock --config config "$LOCK" true
+  told no zkflock --config config --list "$LOCK"
+  # In the command, that is the environment that zkflock has made.
+  told no env -u ZKFLOCK_SERVERS -u ZKFLOCK_AUTH_FILE zkflock -z "$ONE" --auth-file ann "$LOCK.b" zkflock -z "$VIA" "$LOCK" true
+}
+
+tried() { [ "$(grep -c "connecting to" log)" -ge "$1" ]; } # tried TIMES
+
+@test "all lines of the auth file are sent, also when it takes several attempts to find a server" {
+  credentials both "digest:ann:se cret:x" "" "# of others" "digest:bob:other"
+  listen
+  kill -STOP "$proxy_pid"
+  background -vv -z "$VIA" --auth-file both --acl creator-read "$LOCK" true 2>log
+  local waiter=$!
+  eventually tried 2
+  kill -CONT "$proxy_pid"
+  ends_with 0 "$waiter"
+  run -0 env ZK_DIGEST="bob:other" zk "$ONE" acl "$LOCK"
+  assert_output --partial "digest:ann:$(digest_of "ann:se cret:x"):rwcda"
+  assert_output --partial "digest:bob:$(digest_of bob:other):rwcda"
 }
