@@ -15,12 +15,11 @@ static struct ACL_vector *guess(const struct lock *lock)
     char *fault;
     bool given = !acl_is_open(session_acl(lock->session));
 
-    log_warning("the ACL of %s is not shown whole to this client, which lacks ADMIN: %s",
+    log_warning("the server hides a part of the ACL of %s from this client, which lacks ADMIN: %s",
                 lock->path,
-                given ? "its contender there has the ACL of --acl, and another client that waits "
-                        "behind it and may not read it ends with status 77"
-                      : "everybody may read its contender there, and only this client may change "
-                        "it; give --acl to have it otherwise");
+                given ? "its znode there has the ACL of --acl, and a client that may not read it "
+                        "cannot wait behind it (status 77)"
+                      : "its znode there has the ACL creator-read; give --acl for another one");
     return given ? NULL : acl_parse("creator-read", &fault);
 }
 

@@ -184,7 +184,8 @@ void queue_joined(struct lock *lock)
     else if (rc == ZNOAUTH && lock->made)
         leave_because(lock, EXITCODE_NOPERM,
                       "%s was just made with the ACL of --acl, which does not give this client "
-                      "CREATE: name it in --acl, and have %s removed by a client that has DELETE",
+                      "CREATE: name this client in --acl, and have %s removed by a client that has "
+                      "DELETE",
                       lock->path, lock->path);
     else if (rc != ZOK)
         leave_because_rc(lock, rc, "create a znode in", lock->path);
