@@ -170,7 +170,7 @@ const struct option_row option_table[] = {
      .help = "authenticate: a file of lines\ndigest:USER:PASSWORD; else $" AUTH_FILE_VARIABLE,
      .key = "auth-file", .unset = "none",
      .take = values_file, MEMBER(access.auth_file), .choice = CHOICE_AUTH_FILE, .actions = ALL},
-    {.forms = "--tls", .help = "connect by TLS, and check the servers' certificates",
+    {.forms = "--tls", .help = "connect by TLS, and check servers' certificates",
      .means = "yes", .key = "tls", .preset = "no",
      .take = values_flag, MEMBER(access.use_tls), .choice = CHOICE_TLS, .actions = ALL},
     {.forms = "--cacert FILE", .help = "trust these instead of what the system trusts",

@@ -1,5 +1,6 @@
 /*
- * The ACL of the own znode, which is that of the lock: see struct own_acl.
+ * The ACL of the own znode, which a client with credentials takes from the lock; see struct
+ * own_acl.
  */
 #include "lock/lock_parts.h"
 
