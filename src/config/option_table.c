@@ -185,7 +185,7 @@ const struct option_row option_table[] = {
     {.forms = "--acl open|creator|creator-read|LIST",
      .help = "who may use the znodes that zkflock creates\n(default open)",
      .key = "acl", .preset = "open",
-     .take = values_acl, .choice = CHOICE_ACL, .actions = TAKES, .why = "it makes no znodes"},
+     .take = values_acl, .choice = CHOICE_ACL, .actions = TAKES, .why = "it creates no lock"},
     {.forms = "--show-command full|name|none|TEXT",
      .help = "what others see of COMMAND (default full, and\nname with --acl or --auth-file)",
      .key = "show-command", .unset = "full, or name with --acl or --auth-file",

@@ -137,7 +137,8 @@ static bool waits(struct passage *passage, int returned)
 /* Returns what to report of a server that has not answered. */
 static const char *silence(const struct passage *passage)
 {
-    return passage->state == CONNECTING ? "does not answer" : "does not answer while TLS is begun";
+    return passage->state == CONNECTING ? "does not answer"
+                                        : "does not answer in the TLS handshake";
 }
 
 /* Returns true if the library has left, or both connections have been cut, see failover.h. */
@@ -168,7 +169,7 @@ static bool shake(struct passage *passage, const char **why)
     if (!*why && is_left(passage))
         *why = silence(passage);
     if (!*why)
-        *why = "ended the connection while TLS was begun, as one does that has no TLS there (see "
+        *why = "ended the connection in the TLS handshake: it has no TLS at this port (see "
                "secureClientPort), is full (maxClientCnxns) or does not serve yet";
     return false;
 }

@@ -104,7 +104,7 @@ static char *take_key(const struct tls *tls, const char *file, enum exitcode *st
         fault = NULL;
     else if (asked)
         fault = xasprintf("%s: the private key has a pass phrase, for which zkflock cannot ask; "
-                          "take it off with openssl pkey",
+                          "remove it with openssl pkey",
                           file);
     else
         fault = file_fault(library, file, "private key in PEM", status);
@@ -280,19 +280,19 @@ static const char *of_reason(SSL *ssl, unsigned long error, char text[TLS_WHY_SI
     case SSL_R_PACKET_LENGTH_TOO_LONG:
     case SSL_R_HTTP_REQUEST:
     case SSL_R_UNEXPECTED_MESSAGE:
-        return "does not speak TLS there; is that its secureClientPort?";
+        return "does not speak TLS at this port; is it its secureClientPort?";
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
         return "has no TLS 1.2 or later";
     }
     if (is_about_certificate(reason) && !library->SSL_get_certificate(ssl))
         return reason - SSL_AD_REASON_OFFSET == SSL_AD_HANDSHAKE_FAILURE
-                   ? "refuses TLS, as one does that wants a client certificate (give --cert and "
-                     "--key) or has no cipher in common"
+                   ? "refuses TLS: it wants a client certificate (give --cert and --key), or has "
+                     "no cipher in common"
                    : "wants a client certificate; give --cert and --key";
     snprintf(text, TLS_WHY_SIZE, "%s: %s",
              is_about_certificate(reason) ? "does not accept the certificate of --cert"
-                                          : "speaks no TLS that is understood",
+                                          : "failed in the TLS handshake",
              words ? words : "unknown error");
     return text;
 }
