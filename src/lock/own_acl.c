@@ -8,8 +8,9 @@
 #include "ensemble/acl.h"
 
 /*
- * Returns the ACL for a lock whose own one is not shown whole: that of --acl, for NULL, or else one
- * by which others can watch the own znode, and not ask its holder to end.
+ * Warns, and returns the ACL for the own znode where the server hides a part of the lock's.  That
+ * is NULL for the ACL of --acl; without --acl it is one that lets others watch the own znode but
+ * not ask its holder to end.
  */
 static struct ACL_vector *guess(const struct lock *lock)
 {
