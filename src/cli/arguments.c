@@ -177,8 +177,8 @@ static int take_environment(struct options *options)
 }
 
 /*
- * Takes the environment's credentials, unless the servers are others than the environment's, with
- * whatever chroot.  To be called when all other settings are known.
+ * Takes the auth file of the environment, unless the environment has servers that differ from those
+ * in effect; their chroot does not matter.  Call it when all other settings are known.
  */
 static int take_credentials(struct options *options)
 {

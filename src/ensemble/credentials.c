@@ -10,12 +10,12 @@
 #include "base/xalloc.h"
 #include "ensemble/private_file.h"
 
-/* In bytes, of a file. */
+/* The size at which a file is too long, in bytes. */
 #define LONGEST ((size_t)64 * 1024)
 
 #define DIGEST "digest:"
 
-/* The file as it is, with a NUL in the place of each end of a line, and one behind the last. */
+/* The content of the file, with a NUL instead of each line end and one behind the last line. */
 struct credentials {
     char *text;
     size_t len;
@@ -26,7 +26,7 @@ static char *cannot(const char *path, int error)
     return xasprintf("%s: cannot be read: %s", path, strerror(error));
 }
 
-/* Reads all of it; returns 0, or the errno. */
+/* Reads the file, up to LONGEST.  Returns 0, or an errno. */
 static int read_all(struct credentials *credentials, int fd)
 {
     while (credentials->len < LONGEST) {
@@ -43,13 +43,13 @@ static int read_all(struct credentials *credentials, int fd)
     return 0;
 }
 
-/* Returns whether the line says nothing. */
+/* Returns true for a blank line or a comment. */
 static bool is_empty(const char *line)
 {
     return line[strspn(line, " \t")] == '\0' || line[0] == '#';
 }
 
-/* Returns whether it is one of a scheme that the library has, and whole. */
+/* Returns true for a whole digest:USER:PASSWORD. */
 static bool is_credential(const char *line)
 {
     const char *user = line + strlen(DIGEST);
@@ -61,7 +61,10 @@ static bool is_credential(const char *line)
     return colon && colon > user && colon[1] != '\0';
 }
 
-/* Ends each line by a NUL.  Returns the number of the first that does not parse; 0: all do. */
+/*
+ * Ends each line with a NUL, and sets *any if there is a credential.  Returns the number of the
+ * first line that does not parse, or 0.
+ */
 static unsigned int split(struct credentials *credentials, bool *any)
 {
     unsigned int number = 0;

@@ -12,12 +12,12 @@
 #include "base/xalloc.h"
 #include "ensemble/wire.h"
 
-/* From the first packet to the last one of the handshake. */
+/* How long connecting and the handshake may take together. */
 #define HANDSHAKE_PATIENCE (5 * CLOCK_S)
 
 #define ROOM ((size_t)16 * 1024)
 
-/* What has been read and is to be written. */
+/* Bytes that have been read from one side and not yet written to the other. */
 struct buffer {
     size_t begin;
     size_t end;
@@ -26,7 +26,7 @@ struct buffer {
 
 enum passage_state {
     CONNECTING, /* to the server */
-    SHAKING,    /* hands, by TLS */
+    SHAKING,    /* the TLS handshake is under way */
     OPEN,
 };
 
@@ -37,7 +37,7 @@ struct passage {
     int remote;
     const struct tls_library *library;
     SSL *ssl;
-    short remote_events; /* what OpenSSL waits for; of an OPEN one, but for bytes to read */
+    short remote_events; /* what OpenSSL waits for; when OPEN, without POLLIN */
     struct buffer out;   /* to the server */
     struct buffer in;    /* from it */
     char text[TLS_WHY_SIZE];
@@ -101,11 +101,11 @@ int64_t passage_wait(const struct passage *passage, struct pollfd fds[PASSAGE_FD
     else
         fds[0].events |= POLLOUT;
     if (!fds[1].events)
-        fds[1].fd = -1; /* else a server that has hung up would be told of again and again */
+        fds[1].fd = -1; /* else poll(2) would report a server that has hung up again and again */
     return CLOCK_NEVER;
 }
 
-/* Returns false when the connection has failed. */
+/* Checks if the connection is there.  Returns false if it has failed. */
 static bool finish_connect(struct passage *passage)
 {
     struct pollfd fd = {.fd = passage->remote, .events = POLLOUT};
@@ -122,7 +122,7 @@ static bool finish_connect(struct passage *passage)
     return true;
 }
 
-/* Notes what OpenSSL waits for; returns false if it is not just waiting. */
+/* Notes what OpenSSL waits for.  Returns false if it does not wait, but has failed or ended. */
 static bool waits(struct passage *passage, int returned)
 {
     int kind = passage->library->SSL_get_error(passage->ssl, returned);
@@ -134,10 +134,11 @@ static bool waits(struct passage *passage, int returned)
     return kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE;
 }
 
-/* What there is to say of a server that was waited for in vain. */
+/* Returns what to report of a server that has not answered. */
 static const char *silence(const struct passage *passage)
 {
-    return passage->state == CONNECTING ? "does not answer" : "does not answer while TLS is begun";
+    return passage->state == CONNECTING ? "does not answer"
+                                        : "does not answer in the TLS handshake";
 }
 
 /* Returns true if the library has left, or both connections have been cut, see failover.h. */
@@ -168,14 +169,14 @@ static bool shake(struct passage *passage, const char **why, int *error)
     if (!*why && is_left(passage))
         *why = silence(passage);
     if (!*why)
-        *why = "ended the connection while TLS was begun, as one does that has no TLS there (see "
+        *why = "ended the connection in the TLS handshake: it has no TLS at this port (see "
                "secureClientPort), is full (maxClientCnxns) or does not serve yet";
     return false;
 }
 
 /* ---- open ---- */
 
-/* Passes on what the library says.  Returns false when the passage is over. */
+/* Forwards what the library sends.  Returns false when the passage is over. */
 static bool go_out(struct passage *passage, const char **why, int *error)
 {
     struct buffer *out = &passage->out;
@@ -204,7 +205,7 @@ static bool go_out(struct passage *passage, const char **why, int *error)
     }
 }
 
-/* Passes on what the server says, likewise. */
+/* Forwards what the server sends.  Returns false when the passage is over. */
 static bool go_in(struct passage *passage, const char **why, int *error)
 {
     struct buffer *in = &passage->in;
@@ -252,7 +253,7 @@ bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], c
         passage->remote_events = 0;
     if (passage->state == SHAKING && !shake(passage, why, error))
         return false;
-    /* What a server does not take any more is not waited for. */
+    /* When the library has left, the passage does not wait for the server to take the rest. */
     if (passage->state == OPEN)
         return go_out(passage, why, error) && go_in(passage, why, error) &&
                !(ended && !is_empty(&passage->out));

@@ -31,7 +31,7 @@ enum exitcode private_file_status(int error)
 
 int private_file_open(const char *path, const char *secret, enum exitcode *status, char **fault)
 {
-    /* Nobody is waited for at the other end of a FIFO. */
+    /* O_NONBLOCK: the open of a FIFO does not wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     struct stat st;
 

@@ -19,7 +19,7 @@ struct tls {
     bool has_certificate;
 };
 
-/* The first reason of those that OpenSSL has noted is the most exact one. */
+/* Returns the first reason that OpenSSL has noted, which is the most exact one. */
 static const char *first_reason(const struct tls_library *library)
 {
     unsigned long error = library->ERR_peek_error();
@@ -31,8 +31,8 @@ static const char *first_reason(const struct tls_library *library)
 }
 
 /*
- * Says why OpenSSL could not use a file: it could not be opened once more, for want of descriptors
- * or of /proc; or, what, a format.
+ * Returns why OpenSSL could not use a file: OpenSSL could not open it, for lack of descriptors or
+ * of /proc; or the file has no what, such as a certificate in PEM.  The caller frees the sentence.
  */
 static char *file_fault(const struct tls_library *library, const char *file, const char *what,
                         enum exitcode *status)
@@ -46,7 +46,7 @@ static char *file_fault(const struct tls_library *library, const char *file, con
                      strerror(ERR_GET_REASON(error)));
 }
 
-/* Returns the name by which this process alone opens what this descriptor stands for. */
+/* Returns a name by which OpenSSL can open the file of this descriptor. */
 static char *name_of(int fd)
 {
     return xasprintf("/proc/self/fd/%d", fd);
@@ -75,7 +75,7 @@ static char *take_authorities(const struct tls *tls, const char *file, enum exit
     return fault;
 }
 
-/* OpenSSL's callback: nobody is asked for a pass phrase. */
+/* Refuses to give a pass phrase, and notes that OpenSSL has asked for one. */
 static int refuse_pass_phrase(char *text, int size, int writing, void *asked)
 {
     (void)text;
@@ -104,7 +104,7 @@ static char *take_key(const struct tls *tls, const char *file, enum exitcode *st
         fault = NULL;
     else if (asked)
         fault = xasprintf("%s: the private key has a pass phrase, for which zkflock cannot ask; "
-                          "take it off with openssl pkey",
+                          "remove it with openssl pkey",
                           file);
     else
         fault = file_fault(library, file, "private key in PEM", status);
@@ -132,7 +132,7 @@ static char *take_certificate(const struct tls *tls, const char *file, enum exit
     return fault;
 }
 
-/* key: NULL: that of the certificate is in the same file. */
+/* Loads the client's certificate and key; if key is NULL, both are in cert. */
 static char *take_own(const struct tls *tls, const char *cert, const char *key,
                       enum exitcode *status)
 {
@@ -152,7 +152,7 @@ static char *take_own(const struct tls *tls, const char *cert, const char *key,
     return fault;
 }
 
-/* Returns why TLS cannot be used at all; or NULL, with the library and a context. */
+/* Loads OpenSSL and makes a context.  Returns why that failed, or NULL. */
 static char *begin(struct tls *tls)
 {
     const struct tls_library *library = tls_library_load();
@@ -192,7 +192,7 @@ struct tls *tls_new(const struct tls_files *files, enum exitcode *status, char *
     *status = EXITCODE_OSERR;
     *fault = begin(tls);
     if (!*fault) {
-        tls->library->ERR_clear_error(); /* of a configuration that OpenSSL has read, and left */
+        tls->library->ERR_clear_error(); /* left there when OpenSSL read its configuration */
         *fault = take_files(tls, files, status);
     }
     tls->has_certificate = files->cert;
@@ -209,7 +209,7 @@ static bool is_address(const char *name)
     return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
 }
 
-/* Returns the length of a name without the dot that it may end with in DNS: certificates have none.
+/* Returns the length of a name without a final dot, which DNS allows and certificates do not have.
  */
 static size_t length_in_certificate(const char *name)
 {
@@ -218,7 +218,7 @@ static size_t length_in_certificate(const char *name)
     return len > 1 && name[len - 1] == '.' ? len - 1 : len;
 }
 
-/* Has the server prove one of the names; an address counts only where no name was given. */
+/* Sets the names of which the server must prove one; addresses count only without host names. */
 static bool expect_names(const struct tls_library *library, SSL *ssl, const char *const *names,
                          size_t count)
 {
@@ -227,7 +227,7 @@ static bool expect_names(const struct tls_library *library, SSL *ssl, const char
     char *sent;
     bool done;
 
-    /* What --cacert has is trusted, even if it is not the root of the chain. */
+    /* Trust the certificates of --cacert even if they are not the root of the chain. */
     library->X509_VERIFY_PARAM_set_flags(param, X509_V_FLAG_PARTIAL_CHAIN);
     library->X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
                                                         X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
@@ -259,7 +259,7 @@ SSL *tls_connection(const struct tls *tls, int fd, const char *const *names, siz
     return NULL;
 }
 
-/* Whether the server has sent an alert that a certificate, or its absence, is the reason for. */
+/* Returns true if the alert of the server is about the client's certificate, or the lack of one. */
 static bool is_about_certificate(int reason)
 {
     int alert = reason - SSL_AD_REASON_OFFSET;
@@ -280,24 +280,24 @@ static const char *of_reason(SSL *ssl, unsigned long error, char text[TLS_WHY_SI
     case SSL_R_PACKET_LENGTH_TOO_LONG:
     case SSL_R_HTTP_REQUEST:
     case SSL_R_UNEXPECTED_MESSAGE:
-        return "does not speak TLS there; is that its secureClientPort?";
+        return "does not speak TLS at this port; is it its secureClientPort?";
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
         return "has no TLS 1.2 or later";
     }
     if (is_about_certificate(reason) && !library->SSL_get_certificate(ssl))
         return reason - SSL_AD_REASON_OFFSET == SSL_AD_HANDSHAKE_FAILURE
-                   ? "refuses TLS, as one does that wants a client certificate (give --cert and "
-                     "--key) or has no cipher in common"
+                   ? "refuses TLS: it wants a client certificate (give --cert and --key), or has "
+                     "no cipher in common"
                    : "wants a client certificate; give --cert and --key";
     snprintf(text, TLS_WHY_SIZE, "%s: %s",
              is_about_certificate(reason) ? "does not accept the certificate of --cert"
-                                          : "speaks no TLS that is understood",
+                                          : "failed in the TLS handshake",
              words ? words : "unknown error");
     return text;
 }
 
-/* Says why the certificate is not accepted, and for which name, if that is the reason. */
+/* Returns why the certificate is not accepted, and for which name, if that is the reason. */
 static const char *of_certificate(SSL *ssl, long verified, char text[TLS_WHY_SIZE])
 {
     const struct tls_library *library = tls_library_load();
@@ -327,7 +327,7 @@ const char *tls_why(SSL *ssl, int returned, char text[TLS_WHY_SIZE], int *error)
         *error = ENOMEM;
         return text;
     }
-    /* A server that is killed, or full, does not end TLS before the connection. */
+    /* A server that is killed or full closes the connection without ending TLS. */
     if (ERR_GET_REASON(library->ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
         return NULL;
     return verified == X509_V_OK ? of_reason(ssl, library->ERR_peek_last_error(), text)

@@ -1,6 +1,6 @@
 /*
- * OpenSSL, which is loaded when somebody asks for TLS: a zkflock without TLS pays nothing for it.
- * What would be SSL_new() is tls_library->SSL_new() here.
+ * Loads OpenSSL at run time, so that a zkflock without TLS neither needs it nor pays for it.  Call
+ * SSL_new(), for example, as library->SSL_new().
  */
 #ifndef ZKFLOCK_TLS_LIBRARY_H
 #define ZKFLOCK_TLS_LIBRARY_H
@@ -52,7 +52,10 @@ struct tls_library {
 #undef X
 };
 
-/* Returns the library; NULL if it is not installed, or not the version of the header. */
+/*
+ * Loads the library unless it is loaded.  Returns NULL if it is not installed, or lacks a function;
+ * dlerror(3) then says why.
+ */
 const struct tls_library *tls_library_load(void);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * Stands between the client library and the kernel: what a server sends is looked at, see reply.h,
- * before the library gets it.  The Makefile has the linker put these functions in the place of
- * connect(2), recv(2), send(2) and close(2) in all that is linked statically, which the library is
- * (ld(1), --wrap).  A library that is linked dynamically goes unchecked.
+ * The layer between the client library and the kernel: it checks what a server sends, by reply.h,
+ * before the library gets it.  The linker replaces connect(2), recv(2), send(2) and close(2) by
+ * these functions in all code that is linked statically (see the Makefile; ld(1), --wrap).  A
+ * library that is linked dynamically is not checked.
  *
- * The library reads the length of a frame and then its content.  It gets nothing of a frame before
- * all of it has come, and none that is not sound: its connection fails then, with EBADMSG.
+ * The library reads the length of a frame and then its content.  It gets a frame only when the
+ * whole frame has come and is sound.  If a frame is not sound, recv(2) fails with EBADMSG.
  *
- * The mutex is never held while a call waits: the sockets of sessions do not block.
+ * No thread holds the mutex while a call waits: the sockets of sessions do not block.
  */
 #include "ensemble/wire.h"
 
@@ -23,7 +23,7 @@
 #include "base/xalloc.h"
 #include "ensemble/reply.h"
 
-/* There is no connection whose descriptor has a higher number. */
+/* Connections with a descriptor of this number or more are refused. */
 enum { LINES = 65536 };
 
 enum {
@@ -34,7 +34,7 @@ enum {
     GREETING_LEN = SESSION_AT + SESSION_LEN,
 };
 
-/* Room that a line keeps between frames, in bytes. */
+/* The buffer that a line keeps between frames, in bytes. */
 #define ROOM_KEPT ((size_t)16 * 1024)
 
 /* A connection of the library. */
@@ -57,7 +57,7 @@ struct line {
     size_t have;
     size_t given; /* to the library, of a frame that is sound */
     bool sound;
-    bool failed;   /* a frame was not sound: no more is taken */
+    bool failed;   /* a frame was not sound, so the rest is refused */
     bool answered; /* the first reply has come */
 };
 
@@ -107,7 +107,7 @@ bool wire_may_be_of_library(int fd)
 
 /* ---- what the library sends ---- */
 
-/* rest: what is behind the type, of which the library has len bytes to send at once: all. */
+/* Notes a request.  rest: what follows its type, len bytes; the library sends a request at once. */
 static void note_request(struct line *line, const unsigned char *rest, size_t len)
 {
     struct reply_due due = {.xid = (int32_t)number_at(line->beginning + LENGTH_LEN),
@@ -118,7 +118,7 @@ static void note_request(struct line *line, const unsigned char *rest, size_t le
         return;
     if (due.type == ZOO_MULTI_OP)
         reply_note_parts(&due, rest, len);
-    /* Not for a few: many may be due. */
+    /* Moves the rest only when half of it is free: many may be due. */
     if (line->due_begin > 0 && line->due_begin >= line->due_end / 2 &&
         line->due_end == line->due_room) {
         memmove(line->due, line->due + line->due_begin,
@@ -141,7 +141,7 @@ static void note_greeting(struct line *line)
     line->greeted = true;
 }
 
-/* Takes in bytes that were sent, len of those that were to be. */
+/* Notes what was sent: len of the whole bytes that the library wanted to send. */
 static void note_sent(struct line *line, const unsigned char *bytes, size_t len, size_t whole)
 {
     const unsigned char *end = bytes + whole;
@@ -191,7 +191,8 @@ static bool check(struct line *line)
     return line->sound;
 }
 
-/* Makes room for more of the frame, but not for all that it says it has. */
+/* Makes room for more of the frame, not at once for the length that it claims.  Returns the room.
+ */
 static size_t make_room(struct line *line, size_t whole)
 {
     if (line->room < whole && line->have == line->room) {
@@ -201,7 +202,7 @@ static size_t make_room(struct line *line, size_t whole)
     return (line->room < whole ? line->room : whole) - line->have;
 }
 
-/* Reads until there is a whole frame.  Returns 1, or what recv(2) has returned. */
+/* Reads until there is a whole sound frame.  Returns 1, or what recv(2) has returned. */
 static ssize_t fill(struct line *line, int fd)
 {
     while (!line->sound) {
@@ -248,7 +249,7 @@ static size_t give(struct line *line, void *bytes, size_t len)
 
 /* ---- in the place of the system's ---- */
 
-/* Returns the line, with the mutex locked; or NULL, without. */
+/* Locks the mutex and returns the line; returns NULL, unlocked, if there is none. */
 static struct line *find_line(int fd)
 {
     struct line *line;
@@ -263,8 +264,8 @@ static struct line *find_line(int fd)
 }
 
 /*
- * A client of a server that is read-only asks others whether they serve writes, in words, and waits
- * for the answer, which has no frame: see ping_rw_server() of zookeeper.c.
+ * Returns true for the four-letter command by which the client of a read-only server asks another
+ * server whether it serves writes.  The answer has no frame; see ping_rw_server() in zookeeper.c.
  */
 static bool is_question(const void *bytes, size_t len)
 {
@@ -342,7 +343,7 @@ ssize_t __wrap_recv(int fd, void *bytes, size_t len, int flags)
     return got;
 }
 
-/* A forked child must not wait for the mutex, which another thread may have held at the fork. */
+/* Does not lock in a forked child: another thread may have held the mutex at the fork. */
 int __wrap_close(int fd)
 {
     if (line_of(fd) && owner == getpid()) {

@@ -1,5 +1,6 @@
 /*
- * The ACL of the own znode, which is that of the lock: see struct own_acl.
+ * The ACL of the own znode, which a client with credentials takes from the lock; see struct
+ * own_acl.
  */
 #include "lock/lock_parts.h"
 
@@ -7,20 +8,20 @@
 #include "ensemble/acl.h"
 
 /*
- * Returns the ACL for a lock whose own one is not shown whole: that of --acl, for NULL, or else one
- * by which others can watch the own znode, and not ask its holder to end.
+ * Warns, and returns the ACL for the own znode where the server hides a part of the lock's.  That
+ * is NULL for the ACL of --acl; without --acl it is one that lets others watch the own znode but
+ * not ask its holder to end.
  */
 static struct ACL_vector *guess(const struct lock *lock)
 {
     char *fault;
     bool given = !acl_is_open(session_acl(lock->session));
 
-    log_warning("the ACL of %s is not shown whole to this client, which lacks ADMIN: %s",
+    log_warning("the server hides a part of the ACL of %s from this client, which lacks ADMIN: %s",
                 lock->path,
-                given ? "its contender there has the ACL of --acl, and another client that waits "
-                        "behind it and may not read it ends with status 77"
-                      : "everybody may read its contender there, and only this client may change "
-                        "it; give --acl to have it otherwise");
+                given ? "its znode there has the ACL of --acl, and a client that may not read it "
+                        "cannot wait behind it (status 77)"
+                      : "its znode there has the ACL creator-read; give --acl for another one");
     return given ? NULL : acl_parse("creator-read", &fault);
 }
 

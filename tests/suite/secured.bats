@@ -299,11 +299,11 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
   run -0 as_ann setacl "$LOCK.less" "digest:ann:$hash:cdrw"
   own_acl "$LOCK.less" --acl creator
   assert_line "digest:ann:$hash:rwcda"
-  assert_output --partial "warning: the ACL of $LOCK.less is not shown whole to this client, which lacks ADMIN: its contender there has the ACL of --acl, and another client that waits behind it and may not read it ends with status 77"
+  assert_output --partial "warning: the server hides a part of the ACL of $LOCK.less from this client, which lacks ADMIN: its znode there has the ACL of --acl, and a client that may not read it cannot wait behind it (status 77)"
   own_acl "$LOCK.less"
   # Others can watch it, and not ask its holder to end.
   assert_line "digest:ann:$hash:rwcda,world:anyone:r"
-  assert_output --partial "lacks ADMIN: everybody may read its contender there, and only this client may change it; give --acl to have it otherwise"
+  assert_output --partial "lacks ADMIN: its znode there has the ACL creator-read; give --acl for another one"
 }
 
 @test "--acl: what nobody could use is refused before anything is made" {
@@ -334,7 +334,7 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
   run -0 zkflock --auth-file ann --acl auth::cd,auth::rw "$LOCK" echo ran
   assert_output ran
   run -77 zkflock --auth-file ann --acl "digest:bob:$(digest_of bob:other):cdrwa" "$LOCK.bob" touch ran
-  assert_output "zkflock: $LOCK.bob was just made with the ACL of --acl, which does not give this client CREATE: name it in --acl, and have $LOCK.bob removed by a client that has DELETE"
+  assert_output "zkflock: $LOCK.bob was just made with the ACL of --acl, which does not give this client CREATE: name this client in --acl, and have $LOCK.bob removed by a client that has DELETE"
   assert_not_exist ran
 }
 

@@ -72,14 +72,14 @@ refused() {
   refused "has a certificate that is not accepted: certificate has expired"
   serve server none
   refused "has a certificate that is not accepted: " --cacert "$KEYS/other.pem"
-  SECURE=$PLAIN refused "ended the connection while TLS was begun, as one does that has no TLS there"
+  SECURE=$PLAIN refused "ended the connection in the TLS handshake: it has no TLS at this port"
 }
 
 @test "--tls: a server that says nothing" {
   serve server none
   coproc SILENT { exec hostile silent 3>&-; }
   read -r -u "${SILENT[0]}" port
-  SECURE=localhost:$port refused "does not answer while TLS is begun"
+  SECURE=localhost:$port refused "does not answer in the TLS handshake"
   eval "exec ${SILENT[1]}>&-"
 }
 
