@@ -189,6 +189,15 @@ bool acl_is_open(const struct ACL_vector *acl)
     return of_everybody(acl) == ZOO_PERM_ALL;
 }
 
+bool acl_lets_creator_read(const struct ACL_vector *acl)
+{
+    for (int i = 0; i < acl->count; i++)
+        if ((is_world(&acl->data[i]) || strcmp(acl->data[i].id.scheme, "auth") == 0) &&
+            acl->data[i].perms & ZOO_PERM_READ)
+            return true;
+    return false;
+}
+
 struct ACL_vector *acl_copy(const struct ACL_vector *acl)
 {
     struct ACL_vector *copy = acl ? xcalloc(1, sizeof(*copy)) : NULL;

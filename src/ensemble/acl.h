@@ -28,6 +28,12 @@ bool acl_needs_credentials(const struct ACL_vector *acl);
 /* Returns true if the ACL gives everybody all rights. */
 bool acl_is_open(const struct ACL_vector *acl);
 
+/*
+ * Returns true if the list gives READ to any client that creates a znode with it: to everybody, or
+ * to the client itself.  By the other entries nobody but a server can tell.
+ */
+bool acl_lets_creator_read(const struct ACL_vector *acl);
+
 /* Returns a copy for acl_free(); NULL for NULL. */
 struct ACL_vector *acl_copy(const struct ACL_vector *acl);
 

@@ -242,6 +242,12 @@ void count_write_asked(struct lock *lock);
 /* Notes the answer to ASK_ACL. */
 void own_acl_note(struct lock *lock, const struct session_event *event);
 
+/*
+ * Returns true if the ACL of the own znode may keep this client from reading it, which each proof
+ * of life needs.
+ */
+bool own_acl_is_doubtful(const struct lock *lock);
+
 /* Gives the own znode the session's ACL, in a lock of this czxid and aversion. */
 void own_acl_take_sessions(struct lock *lock, int64_t czxid, int32_t aversion);
 

@@ -45,3 +45,8 @@ void own_acl_take_sessions(struct lock *lock, int64_t czxid, int32_t aversion)
     acl_free(lock->acl.list);
     lock->acl = (struct own_acl){.state = ACL_ASKED, .czxid = czxid, .aversion = aversion};
 }
+
+bool own_acl_is_doubtful(const struct lock *lock)
+{
+    return !acl_lets_creator_read(lock->acl.list ? lock->acl.list : session_acl(lock->session));
+}

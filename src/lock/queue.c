@@ -109,6 +109,8 @@ static void consider_place(struct lock *lock)
         leave_because_rc(lock, lock->rc[TAG_CHILDREN], "list", lock->path);
     else if (lock->rc[TAG_PARENT] != ZOK)
         leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
+    else if (lock->rc[TAG_OWN] == ZNOAUTH)
+        leave_because_rc(lock, ZNOAUTH, "read", lock->node);
     else if (!accept_znode(lock) || !accept_acl(lock))
         return;
     else if (!lock->place.found)
@@ -162,7 +164,10 @@ static void join_without_acl(struct lock *lock)
     step_join(lock);
 }
 
-/* Goes on after the create.  An only child is first and needs no list. */
+/*
+ * Goes on after the create.  An only child is first and needs no list; but a list comes with a read
+ * of the own znode.
+ */
 void queue_joined(struct lock *lock)
 {
     int rc = lock->rc[TAG_CREATE];
@@ -193,6 +198,8 @@ void queue_joined(struct lock *lock)
         leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
     else if (!accept_znode(lock) || !accept_acl(lock))
         return;
+    else if (own_acl_is_doubtful(lock))
+        wait_in_line(lock);
     else if (lock->terms.permits && is_last_change(lock))
         permit_consider(lock);
     else if (lock->census.children == 1 && is_last_change(lock))

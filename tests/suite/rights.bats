@@ -104,6 +104,28 @@ holders_node() { echo "$1/$(zk "$ONE" ls "$1" | head -n 1)"; }
   others_end
 }
 
+@test "READ on the own znode, if --acl may not give it: 77 before the command" {
+  local acl option
+  zkflock "$LOCK" true
+  zkflock --permits 2 "$LOCK/two" true
+  for acl in ip:10.1.2.3:cdrw world:anyone:cdw,ip:10.1.2.3:cdrw; do
+    for option in -x --unfair --shared; do
+      run -77 timeout 20 zkflock "$option" --acl "$acl" "$LOCK" touch ran
+      assert_output --regexp "^zkflock: not permitted to read $LOCK/[^ ]*: its ACL does not give this client READ\$"
+    done
+    run -77 timeout 20 zkflock --permits 2 --acl "$acl" "$LOCK/two" touch ran
+    assert_output --regexp "^zkflock: not permitted to read $LOCK/two/[^ ]*: its ACL does not give this client READ\$"
+    run -77 timeout 20 zkflock --with "$LOCK" --acl "$acl" "$LOCK/one" touch ran
+    hold "$LOCK" release
+    run -77 timeout 20 zkflock --acl "$acl" "$LOCK" touch ran
+    touch release
+    ends_with 0 "$holder"
+  done
+  assert_not_exist ran
+  run -0 zkflock --acl ip:127.0.0.1:cdrw "$LOCK" echo ran
+  assert_output ran
+}
+
 # lost_without_read QUEUE LOCK [OPTION]...: fail unless a holder of LOCK ends when it may not read its
 # znode in QUEUE, and names that znode.
 lost_without_read() {
