@@ -1,8 +1,9 @@
 # --tls: which certificates prove who a server is, and which do not; what is sent before.
 
 load helper
-KEY_KIND="ec -pkeyopt ec_paramgen_curve:P-256"
+export KEY_KIND="ec -pkeyopt ec_paramgen_curve:P-256"
 load keys
+load certificates
 
 CA=$'\nbasicConstraints=critical,CA:TRUE'
 
@@ -21,9 +22,8 @@ setup() {
   common_setup
   echo "127.0.0.1 localhost zk.example a.zk.example ab.zk.example a.b.zk.example" >hosts
   # What an administrator may allow all programs, for the sake of old servers.
-  printf '%s\n' openssl_conf=all [all] ssl_conf=ssl [ssl] system_default=any [any] MinProtocol=TLSv1 \
+  printf '%s\n' openssl_conf=all "[all]" ssl_conf=ssl "[ssl]" system_default=any "[any]" MinProtocol=TLSv1 \
     CipherString=DEFAULT:@SECLEVEL=0 >lenient.cnf
-  servers=() tries=() texts=()
 }
 
 teardown() {
@@ -31,56 +31,6 @@ teardown() {
   [ -z "${proxy_pid:-}" ] || close_proxy
   "$TESTS_DIR/ensemble" stop "$BATS_TEST_TMPDIR/own" 2>/dev/null || true
   common_teardown
-}
-
-# tls ARG...: zkflock where the names in "hosts" are this machine's.
-tls() {
-  unshare -Urm sh -c 'mount --bind hosts /etc/hosts && exec "$@"' sh \
-    timeout -k 1 30 zkflock --tls --cacert "$KEYS/ca.pem" "$@"
-}
-
-# serve OPTION...: a server of openssl's with the certificate "server", if no other is given, which notes in
-# "got.PORT" what comes within TLS; $port.
-serve() {
-  local got=got.${#servers[@]}
-  setsid openssl s_server -accept 127.0.0.1:0 -cert "$KEYS/server.pem" -key "$KEYS/server.key" "$@" \
-    <>"$SUITE_DIR/pause" >"$got" 2>&1 3>&- 4>&- &
-  servers+=($!)
-  eventually grep -q ^ACCEPT "$got"
-  port=$(sed -n 's/^ACCEPT.*://p' "$got")
-}
-
-show() { serve -cert "$KEYS/$1.both" -key "$KEYS/$1.key" "${@:2}"; } # show CERTIFICATE [OPTION]...
-
-# refused TEXT HOST [OPTION]...: begins to see whether the server is not used, and that is why.
-refused() {
-  tls -z "$2:$port" --connect-timeout 4 "${@:3}" "$LOCK" touch ran >"out.${#tries[@]}" 2>&1 3>&- 4>&- &
-  tries+=($!)
-  texts+=("$1")
-}
-
-has_request() { [ "$(tr -dc '\0' <"$1" | wc -c)" -gt 0 ]; } # has_request FILE: it begins with a NUL
-
-# all_refused: ends these; no server has got a request.
-all_refused() {
-  local i
-  for i in "${!tries[@]}"; do
-    ends_with 69 "${tries[i]}"
-    contains "out.$i" "${texts[i]}" || fail "not '${texts[i]}': $(cat "out.$i")"
-  done
-  assert_not_exist ran
-  for i in got.*; do refute has_request "$i"; done
-}
-
-# behind CERTIFICATE [ADDRESS]: the server of this lane, behind a proxy that shows that one; $port.
-behind() {
-  [ -z "${proxy_pid:-}" ] || close_proxy
-  PROXY_TLS=$KEYS/$1.both open_proxy none 0 "${@:2}"
-}
-
-accepted() { # accepted HOST [OPTION]...
-  run -0 tls -z "$1:$port" "${@:2}" "$LOCK" echo ran
-  assert_output ran
 }
 
 @test "a wildcard stands for one whole label" {
@@ -149,8 +99,8 @@ accepted() { # accepted HOST [OPTION]...
   certificate under stale 30 DNS:localhost
   certificate later ca 30 DNS:localhost
   touch index
-  openssl ca -batch -notext -config <(printf '%s\n' [ca] default_ca=own [own] database=index serial=serial policy=any \
-    default_md=sha256 [any] commonName=supplied) -create_serial -in "$KEYS/later.csr" -outdir . -out "$KEYS/later.both" \
+  openssl ca -batch -notext -config <(printf '%s\n' "[ca]" default_ca=own "[own]" database=index serial=serial policy=any \
+    default_md=sha256 "[any]" commonName=supplied) -create_serial -in "$KEYS/later.csr" -outdir . -out "$KEYS/later.both" \
     -cert "$KEYS/ca.pem" -keyfile "$KEYS/ca.key" -startdate 20980101000000Z -enddate 20990101000000Z \
     -extfile <(echo subjectAltName=DNS:localhost) 2>/dev/null
   show later

@@ -1,7 +1,7 @@
 # Passwords and private keys: who has them, where they are read from, and to whom they are sent.
 
 load helper
-KEY_KIND="ec -pkeyopt ec_paramgen_curve:P-256"
+export KEY_KIND="ec -pkeyopt ec_paramgen_curve:P-256"
 load keys
 
 setup_file() {
@@ -49,7 +49,7 @@ zkflock -vv --log-format json -z localhost:$port --tls --cacert "$KEYS/ca.pem" -
 echo status \$?
 END
   terminal "send=sh run\n" file=release "expect=status 0" >session 3>&- 4>&- &
-  local terminal=$! front what pids both
+  local terminal=$! front what pids
   eventually test -e held -a -e hooked
   front=$(pgrep -P "$(pgrep -P "$(pgrep -P "$terminal")")")
   mapfile -t pids < <(below "$front")
@@ -64,7 +64,7 @@ END
     run -0 ls -l "/proc/$pid/fd"
     refute_line --regexp "/(ann|client.key|client.pem|ca.pem)$"
   done
-  exec {both}<>go
+  exec 8<>go
   touch release
   acted "$terminal"
   # Neither is it told, nor in the servers' files.
@@ -93,8 +93,8 @@ END
 
 @test "what was read of an auth file is in no core file, and in no process that is forked" {
   hold "$LOCK" release --auth-file ann
-  run -0 recall "of the night shift" "$holder"
   # Nothing picks comments out: each area with one is the file's own.  dd: not dumped; wf: wiped on fork.
+  run -0 recall "of the night shift" "$holder"
   assert_line --partial "$holder VmFlags: "
   for flags in "${lines[@]}"; do
     [[ "$flags " == *" dd "* && "$flags " == *" wf "* ]] || fail "$flags"
@@ -117,8 +117,7 @@ takes() { # takes FILE: zkflock makes a lock of the user's in it, which is $ann
   credentials dos $'# a comment\r' $'\r' $'digest:ann:se cret:x\r'
   takes dos
   ann="ann:se cret:x  "
-  credentials open ""
-  printf %s "digest:$ann" >open
+  install -m 600 <(printf %s "digest:$ann") open
   takes open
   ann="ann::: a # b	c:"
   credentials odd $' \t' "digest:$ann"
@@ -134,10 +133,9 @@ takes() { # takes FILE: zkflock makes a lock of the user's in it, which is $ann
     run -78 zkflock --auth-file "$1" "$LOCK" touch ran
     assert_output "zkflock: $PWD/$1$2; $LOCK was not taken"
   }
-  local mode rest="is not digest:USER:PASSWORD; SASL (Kerberos) is not supported, and a certificate goes to --cert"
+  local mode wrong="is not digest:USER:PASSWORD; SASL (Kerberos) is not supported, and a certificate goes to --cert"
   for mode in 620 604 660; do
-    credentials "mode$mode" "digest:ann:x"
-    chmod "$mode" "mode$mode"
+    install -m "$mode" ann "mode$mode"
     refused "mode$mode" ": others than its owner may read or write the passwords in it; chmod go-rw"
   done
   ln -s mode604 link
@@ -146,27 +144,26 @@ takes() { # takes FILE: zkflock makes a lock of the user's in it, which is $ann
   refused ann ": belongs to uid 65534, who could read and change the passwords in it; give it to the user who runs zkflock, or to root"
   ln -s nothing dangling
   refused dangling ": cannot be read: No such file or directory"
-  credentials empty
-  : >empty
+  install -m 600 /dev/null empty
   refused empty ": has no line digest:USER:PASSWORD"
   credentials nul "digest:ann:x"
   printf 'digest:bob:y\0z\n' >>nul
-  refused nul ":2: $rest"
+  refused nul ":2: $wrong"
   credentials large "digest:ann:x" "#$(printf '%065600d' 0)"
   refused large ": is longer than 64 KiB"
   credentials later "digest:ann:x" "digest:bob"
-  refused later ":2: $rest"
+  refused later ":2: $wrong"
   assert_not_exist ran
 }
 
 auths() { grep -c "request .* auth$" frames || true; } # how many credentials were sent by way of the proxy
 
 told() { # told yes|no COMMAND...: whether that sends some
-  local before is=no
+  local is=no before
   before=$(auths)
   run -0 timeout 30 "${@:2}"
   [ "$(auths)" -eq "$before" ] || is=yes
-  assert_equal "$is" "$1"
+  assert_equal $is "$1"
 }
 
 @test "the environment's credentials are not sent to other servers than the environment's" {
