@@ -180,3 +180,10 @@ while True:
   assert [ "$(grep -c ^1603 got.0)" -ge 3 ]
   refute grep -v -e ^ACCEPT -e ^1603 got.0
 }
+
+@test "a server without a certificate, where openssl.cnf allows ciphers that need none" {
+  sed -i s/DEFAULT:/ALL:/ lenient.cnf
+  serve -tls1_2 -nocert -cipher aNULL:@SECLEVEL=0
+  OPENSSL_CONF=$PWD/lenient.cnf refused "or has no cipher in common" localhost
+  all_refused
+}

@@ -197,3 +197,9 @@ tried() { [ "$(grep -c "connecting to" log)" -ge "$1" ]; } # tried TIMES
   assert_output --partial "digest:ann:$(digest_of "ann:se cret:x"):rwcda"
   assert_output --partial "digest:bob:$(digest_of bob:other):rwcda"
 }
+
+@test "an auth file of exactly 64 KiB is not longer than that" {
+  printf '#%0*d\n' $((65534 - $(stat -c %s ann))) 0 >>ann
+  assert_equal "$(stat -c %s ann)" 65536
+  run -0 zkflock --auth-file ann "$LOCK" true
+}
