@@ -13,6 +13,9 @@
 /* The size at which a file is too long, in bytes. */
 #define LONGEST ((size_t)64 * 1024)
 
+/* For what is read: a byte more shows that a file is longer.  A NUL comes behind it. */
+#define ROOM (LONGEST + 1)
+
 #define DIGEST "digest:"
 
 /* The content of the file, with a NUL instead of each line end and one behind the last line. */
@@ -26,11 +29,11 @@ static char *cannot(const char *path, int error)
     return xasprintf("%s: cannot be read: %s", path, strerror(error));
 }
 
-/* Reads the file, up to LONGEST.  Returns 0, or an errno. */
+/* Reads the file, up to ROOM.  Returns 0, or an errno. */
 static int read_all(struct credentials *credentials, int fd)
 {
-    while (credentials->len < LONGEST) {
-        ssize_t len = read(fd, credentials->text + credentials->len, LONGEST - credentials->len);
+    while (credentials->len < ROOM) {
+        ssize_t len = read(fd, credentials->text + credentials->len, ROOM - credentials->len);
 
         if (len < 0 && errno == EINTR)
             continue;
@@ -111,13 +114,13 @@ struct credentials *credentials_read(const char *path, enum exitcode *status, ch
         return NULL;
     credentials = xcalloc(1, sizeof(*credentials));
     credentials->text =
-        mmap(NULL, LONGEST + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, ROOM + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (credentials->text == MAP_FAILED) {
         credentials->text = NULL;
         error = errno;
     } else {
-        madvise(credentials->text, LONGEST + 1, MADV_DONTDUMP);
-        madvise(credentials->text, LONGEST + 1, MADV_WIPEONFORK);
+        madvise(credentials->text, ROOM + 1, MADV_DONTDUMP);
+        madvise(credentials->text, ROOM + 1, MADV_WIPEONFORK);
         prctl(PR_SET_DUMPABLE, 0);
         error = read_all(credentials, fd);
     }
@@ -125,7 +128,7 @@ struct credentials *credentials_read(const char *path, enum exitcode *status, ch
     *status = private_file_status(error);
     if (error)
         *fault = cannot(path, error);
-    else if (credentials->len == LONGEST)
+    else if (credentials->len > LONGEST)
         *fault = xasprintf("%s: is longer than 64 KiB", path);
     else
         *fault = parse(credentials, path);
@@ -154,8 +157,8 @@ void credentials_free(struct credentials *credentials)
     if (!credentials)
         return;
     if (credentials->text) {
-        explicit_bzero(credentials->text, LONGEST + 1);
-        munmap(credentials->text, LONGEST + 1);
+        explicit_bzero(credentials->text, ROOM + 1);
+        munmap(credentials->text, ROOM + 1);
     }
     free(credentials);
 }

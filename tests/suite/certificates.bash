@@ -28,7 +28,7 @@ refused() {
     for span in 4 20; do
       status=0
       tls -z "$2:$port" --connect-timeout "$span" "${@:3}" "$LOCK" touch ran >"$out" 2>&1 || status=$?
-      contains "$out" "does not answer while TLS is begun" || break
+      contains "$out" "does not answer in the TLS handshake" || break
     done
     exit "$status"
   } 3>&- 4>&- &
