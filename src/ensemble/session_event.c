@@ -74,7 +74,6 @@ static void note_connected(struct session *session)
         {"server", LOG_TEXT, .text = server}, {"took_s", LOG_SPAN, .number = took}, {0}};
 
     session->connected = session->established = true;
-    trouble_forget(session);
     log_set_session(session_id(session));
     log_event(LOG_CONNECTED, fields, "connected to %s, took %s", server ? server : "a server",
               clock_format(took, span));
@@ -132,6 +131,8 @@ static bool note_reply(struct session *session, struct item *item)
             return false;
         }
     }
+    if (!session_rc_unknown(item->event.rc))
+        trouble_forget(session);
     of_user = request_done(session, item);
     ask_next(session);
     if (item->event.rc != ZSESSIONCLOSEDREQUIRESASLAUTH)

@@ -106,6 +106,7 @@ static void take_list(struct outlook *outlook, const struct session_event *event
     outlook->next_ahead =
         place.found ? place.ahead : recipe_contenders(event->children, event->children_len);
     if (!first || strcmp(first, own) == 0) {
+        outlook->hidden = false;
         outlook->holder[0] = '\0';
         learn(outlook);
         return;

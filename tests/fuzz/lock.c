@@ -179,10 +179,13 @@ static void check_acl(size_t i, const struct lock *lock)
     const struct znode *own = lock_node(lock) ? ensemble_find(lock_node(lock)) : NULL;
     struct ACL_vector *acl;
     char *wanted;
+    char *fault;
 
     if (!is_true || !session.has_credentials || !parent || !own || !lock_is_idle(lock))
         return;
     acl = acl_inherit(acl_of(parent));
+    if (!acl && acl_is_open(session_acl(lock->session)))
+        acl = acl_parse("creator-read", &fault);
     wanted = acl_text(acl);
     MUST(strcmp(own->acl, wanted) == 0 || (parent->acl && strcmp(own->acl, "-") == 0));
     free(wanted);

@@ -253,7 +253,7 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
 @test "--acl: a list, as zkCli.sh writes it, for everything that zkflock creates" {
   local hash
   hash=$(digest_of "ann:se cret:x")
-  run -0 zkflock /t.secured.open true
+  run -0 zkflock "$LOCK.open" true
   run -0 zkflock --auth-file ann --acl "digest:ann:$hash:cdrwa,world:anyone:r" --permits 2 "$LOCK/a" true
   run -0 zkflock --auth-file ann --acl "digest:ann:$hash:cdrwa,world:anyone:r" --once-per 1h "$LOCK/b" true
   for node in "$LOCK" "$LOCK/a" "$LOCK/a/leases" "$LOCK/a/locks" "$LOCK/b"; do
