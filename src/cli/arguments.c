@@ -177,8 +177,8 @@ static int take_environment(struct options *options)
 }
 
 /*
- * Takes the environment's credentials, unless the servers are others than the environment's.  To be
- * called when all other settings are known.
+ * Takes the auth file of the environment, unless the environment has servers that differ from those
+ * in effect; their chroot does not matter.  Call it when all other settings are known.
  */
 static int take_credentials(struct options *options)
 {
@@ -186,7 +186,7 @@ static int take_credentials(struct options *options)
         settings_find(&options->settings, CHOICE_SERVERS, options->name);
     const char *home = getenv(SERVERS_VARIABLE);
 
-    if (home && *home && !servers_alike(home, servers ? servers->text : SERVERS_DEFAULT))
+    if (home && *home && !servers_alike(home, servers ? servers->text : SERVERS_DEFAULT, true))
         return 0;
     return take_variable(options, "$" AUTH_FILE_VARIABLE, "auth-file");
 }

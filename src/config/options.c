@@ -25,16 +25,27 @@ const char *options_show_command(const struct options *options)
 {
     if (options->show_command)
         return options->show_command;
-    return acl_is_open(options->acl) && !options->access.auth_file ? "full" : "name";
+    return acl_is_open(options->acl) && !options->access.auth_file && !options->access.tls.cert
+               ? "full"
+               : "name";
+}
+
+const char *options_tls(const struct options *options)
+{
+    if (options->access.use_tls)
+        return "yes";
+    return settings_find(&options->settings, CHOICE_TLS, options->name) ? "no" : NULL;
 }
 
 struct session_terms options_session_terms(const struct options *options,
                                            const struct access *access)
 {
+    bool takes_lock = ACTIONS_TAKE_LOCK & 1 << options->action;
+
     return (struct session_terms){.servers = options->servers,
                                   .timeout_ms = (int)(options->session_timeout / CLOCK_MS),
                                   .access = access,
-                                  .acl = options->acl};
+                                  .acl = takes_lock ? options->acl : NULL};
 }
 
 void options_release(struct options *options)

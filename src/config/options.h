@@ -111,7 +111,14 @@ int64_t options_asked_wait(const struct options *options, int64_t otherwise);
  * rest if that is not set. */
 const char *options_show_command(const struct options *options);
 
-/* The terms of a session with the ensemble; access is that of options->access. */
+/* Returns "yes" or "no", for $ZKFLOCK_TLS of those inside; NULL: nothing says which. */
+const char *options_tls(const struct options *options);
+
+/*
+ * Returns the terms of a session with the ensemble; access is that of options->access.  --acl
+ * counts for actions that take a lock: --remove, too, makes a znode, which is open like those of
+ * others.
+ */
 struct session_terms options_session_terms(const struct options *options,
                                            const struct access *access);
 

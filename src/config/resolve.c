@@ -88,7 +88,7 @@ static const struct setting *find(const struct options *options, enum choice cho
     return settings_find(&options->settings, choice, options->name);
 }
 
-/* Forgets the choice if it was made at an earlier level than the other one. */
+/* Forgets a choice that was made at an earlier level than the other one. */
 static void forget_earlier(struct options *options, enum choice choice, enum choice than)
 {
     const struct setting *one = find(options, choice);
@@ -104,8 +104,9 @@ static bool is_of_environment(const struct setting *setting)
 }
 
 /*
- * Forgets the key of another certificate.  Without TLS, forgets its files if TLS was switched off
- * later, or if they stand in the environment, where they may be meant for other servers.
+ * Forgets a key that belongs to another certificate.  Without TLS, forgets the files for TLS if a
+ * later level switched TLS off, or if they are from the environment, where they may be meant for
+ * other servers.
  */
 static void forget_files_of_tls(struct options *options)
 {

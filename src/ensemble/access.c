@@ -9,7 +9,7 @@ int access_open(struct access *access, const struct access_terms *terms, char **
     *access = (struct access){0};
     *fault = NULL;
     if (terms->auth_file)
-        access->credentials = credentials_read(terms->auth_file, fault);
+        access->credentials = credentials_read(terms->auth_file, &status, fault);
     if (!*fault && terms->use_tls)
         access->tls = tls_new(&terms->tls, &status, fault);
     if (!*fault)

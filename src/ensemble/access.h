@@ -1,5 +1,5 @@
 /*
- * What it takes to be let in by an ensemble that is secured: credentials, and TLS.
+ * What a client needs to use a secured ensemble: credentials, and TLS.
  */
 #ifndef ZKFLOCK_ACCESS_H
 #define ZKFLOCK_ACCESS_H
@@ -10,13 +10,13 @@
 #include "ensemble/credentials.h"
 #include "ensemble/tls.h"
 
-/* In the environment: the same as the options of these names. */
+/* Variables of the environment, for the options of these names. */
 #define ACCESS_TLS_VARIABLE "ZKFLOCK_TLS"
 #define ACCESS_CACERT_VARIABLE "ZKFLOCK_TLS_CACERT"
 #define ACCESS_CERT_VARIABLE "ZKFLOCK_TLS_CERT"
 #define ACCESS_KEY_VARIABLE "ZKFLOCK_TLS_KEY"
 
-/* What was asked for; each file may be NULL. */
+/* The options; each file may be NULL. */
 struct access_terms {
     char *auth_file;
     bool use_tls;
@@ -29,11 +29,12 @@ struct access {
 };
 
 /*
- * Reads the files.  Returns 0, or the exit status and *fault, a sentence to be freed.  To be called
- * in the process that connects: others shall not have the secrets in their memory.
+ * Reads the files.  Returns 0, or the exit status with *fault, a sentence that the caller frees.
+ * Call it in the process that connects, so that no other process has the secrets in its memory.
  */
 int access_open(struct access *access, const struct access_terms *terms, char **fault);
 
+/* Overwrites the credentials and frees everything. */
 void access_close(struct access *access);
 
 #endif

@@ -8,10 +8,10 @@
 /* In the order of their bits in the protocol, ZOO_PERM_READ first. */
 static const char letters[] = "rwcda";
 
-/* What a contender needs: ADMIN, to change the ACL, is not among it. */
+/* The rights that a contender needs; it does not need ADMIN, which is to change the ACL. */
 #define TO_CONTEND (ZOO_PERM_READ | ZOO_PERM_WRITE | ZOO_PERM_CREATE | ZOO_PERM_DELETE)
 
-/* In base64, with its padding. */
+/* The length of a SHA-1 in base64, padding included. */
 enum { HASH_LEN = 28 };
 
 static const struct {
@@ -23,7 +23,7 @@ static const struct {
     {"creator-read", "auth::cdrwa,world:anyone:r"},
 };
 
-/* Returns the permissions that a text of some letters gives; 0: it is none. */
+/* Returns the permissions that these letters stand for; 0 if one of them stands for none. */
 static int permissions(const char *text, size_t len)
 {
     int perms = 0;
@@ -38,13 +38,13 @@ static int permissions(const char *text, size_t len)
     return perms;
 }
 
-/* Returns the last colon of an entry; NULL: there is none. */
+/* Returns the last colon of an entry, or NULL. */
 static const char *last_colon(const char *entry, size_t len)
 {
     return memrchr(entry, ':', len);
 }
 
-/* Returns whether this is SCHEME:ID:PERMS. */
+/* Returns true if this is SCHEME:ID:PERMS. */
 static bool is_entry(const char *entry, size_t len)
 {
     const char *first = memchr(entry, ':', len);
@@ -55,8 +55,8 @@ static bool is_entry(const char *entry, size_t len)
 }
 
 /*
- * Returns the length of the first entry of a list; 0: there is none.  The names in a certificate
- * have commas: an entry ends at the first one before which it is whole.
+ * Returns the length of the first entry of a list, or 0.  An ID may contain commas, as the subject
+ * of a certificate does: an entry ends at the first comma that makes it a whole entry.
  */
 static size_t entry_length(const char *list)
 {
@@ -67,7 +67,7 @@ static size_t entry_length(const char *list)
     return is_entry(list, len) ? len : 0;
 }
 
-/* Takes the two strings. */
+/* Appends an entry, which takes over the two strings. */
 static void append(struct ACL_vector *acl, char *scheme, char *id, int perms)
 {
     acl->data = xreallocarray(acl->data, (size_t)acl->count + 1, sizeof(acl->data[0]));
@@ -88,7 +88,7 @@ static bool is_world(const struct ACL *one)
     return strcmp(one->id.scheme, "world") == 0;
 }
 
-/* Returns true for an entry that clients without credentials are meant by. */
+/* Returns true for an entry that gives rights to clients without credentials. */
 static bool is_anonymous(const struct ACL *one)
 {
     return is_world(one) || strcmp(one->id.scheme, "ip") == 0;
@@ -105,7 +105,7 @@ static int of_everybody(const struct ACL_vector *acl)
     return perms;
 }
 
-/* Returns the permissions that the one of entry i has by the whole list. */
+/* Returns all permissions that the list gives to the client of entry i. */
 static int of_one(const struct ACL_vector *acl, int i)
 {
     int perms = of_everybody(acl);
@@ -117,7 +117,7 @@ static int of_one(const struct ACL_vector *acl, int i)
     return perms;
 }
 
-/* Returns true for what is no USER:HASH, the hash being SHA-1 in base64. */
+/* Returns true for a digest that is not USER:HASH; the hash is a SHA-1 in base64. */
 static bool is_bad_digest(const struct ACL *one)
 {
     const char *hash = strchr(one->id.id, ':');
@@ -125,7 +125,7 @@ static bool is_bad_digest(const struct ACL *one)
     return strcmp(one->id.scheme, "digest") == 0 && (!hash || strlen(hash + 1) != HASH_LEN);
 }
 
-/* Says what is wrong with a list as a whole; NULL: nothing. */
+/* Returns what is wrong with the list as a whole; NULL if nothing is. */
 static const char *list_fault(const struct ACL_vector *acl)
 {
     bool usable = false;
@@ -178,7 +178,7 @@ bool acl_needs_credentials(const struct ACL_vector *acl)
         const struct ACL *one = &acl->data[i];
 
         if (strcmp(one->id.scheme, "auth") == 0)
-            return true; /* servers refuse it from a client without */
+            return true; /* servers refuse this scheme from a client without them */
         serves_anybody |= is_anonymous(one) && (of_one(acl, i) & TO_CONTEND) == TO_CONTEND;
     }
     return !serves_anybody;
@@ -199,7 +199,7 @@ struct ACL_vector *acl_copy(const struct ACL_vector *acl)
     return copy;
 }
 
-/* Returns whether a server has put an "x" in the place of a password's hash. */
+/* Returns true if the server has replaced the hash of a password by "x". */
 static bool is_masked(const struct ACL *one)
 {
     const char *colon = strchr(one->id.id, ':');
@@ -207,7 +207,7 @@ static bool is_masked(const struct ACL *one)
     return strcmp(one->id.scheme, "digest") == 0 && colon && strcmp(colon, ":x") == 0;
 }
 
-/* Returns true if others than those with credentials are told all of the ACL. */
+/* Returns true if clients without credentials can read the whole ACL, hashes included. */
 static bool is_shown_to_others(const struct ACL_vector *acl)
 {
     for (int i = 0; i < acl->count; i++)
@@ -224,7 +224,7 @@ struct ACL_vector *acl_inherit(const struct ACL_vector *above)
         if (is_masked(&above->data[i]))
             return NULL;
     acl = acl_copy(above);
-    /* Where clients without a password are ADMIN, they would be told the hash of the own one. */
+    /* An own entry has the hash of the own password, which everybody with ADMIN can read. */
     if (!is_shown_to_others(acl))
         append(acl, xstrdup("auth"), xstrdup(""), ZOO_PERM_ALL);
     return acl;

@@ -51,7 +51,7 @@ char *contact_refused(const struct session *session)
                      "sessionRequireClientSASLAuth); %s",
                      servers,
                      session_has_credentials(session)
-                         ? "it does not count what --auth-file or --cert has; SASL is not supported"
+                         ? "--auth-file or --cert is not enough for it; SASL is not supported"
                          : "give --auth-file, or --tls and --cert; SASL is not supported");
 }
 

@@ -26,15 +26,15 @@ char *contact_refused(const struct session *session);
 /* No server has answered so far, and the caller goes on trying; to be freed. */
 char *contact_silence(struct session *session, int64_t patience);
 
-/* Contact was lost while the caller did this, or NULL: it goes without saying; to be freed. */
+/* Says that contact was lost, while doing what doing says if it is not NULL; to be freed. */
 char *contact_lost(struct session *session, const char *doing);
 
-/* Servers that are there have not answered for patience, ns; to be freed. */
+/* Says that connected servers have not answered for patience, ns; to be freed. */
 char *contact_mute(struct session *session, int64_t patience, const char *doing);
 
 /*
- * Why there is no contact, if more is known than that, as the end of a clause (": certificate has
- * expired"), else ""; to be freed.
+ * Returns why there is no contact, as the end of a clause (": certificate has expired"), or "" if
+ * that is not known; to be freed.
  */
 char *contact_cause(struct session *session);
 

@@ -1,7 +1,6 @@
 #include "ensemble/credentials.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,12 +10,12 @@
 #include "base/xalloc.h"
 #include "ensemble/private_file.h"
 
-/* In bytes, of a file. */
+/* The size at which a file is too long, in bytes. */
 #define LONGEST ((size_t)64 * 1024)
 
 #define DIGEST "digest:"
 
-/* The file as it is, with a NUL in the place of each end of a line, and one behind the last. */
+/* The content of the file, with a NUL instead of each line end and one behind the last line. */
 struct credentials {
     char *text;
     size_t len;
@@ -27,7 +26,7 @@ static char *cannot(const char *path, int error)
     return xasprintf("%s: cannot be read: %s", path, strerror(error));
 }
 
-/* Reads all of it; returns 0, or the errno. */
+/* Reads the file, up to LONGEST.  Returns 0, or an errno. */
 static int read_all(struct credentials *credentials, int fd)
 {
     while (credentials->len < LONGEST) {
@@ -44,13 +43,13 @@ static int read_all(struct credentials *credentials, int fd)
     return 0;
 }
 
-/* Returns whether the line says nothing. */
+/* Returns true for a blank line or a comment. */
 static bool is_empty(const char *line)
 {
     return line[strspn(line, " \t")] == '\0' || line[0] == '#';
 }
 
-/* Returns whether it is one of a scheme that the library has, and whole. */
+/* Returns true for a whole digest:USER:PASSWORD. */
 static bool is_credential(const char *line)
 {
     const char *user = line + strlen(DIGEST);
@@ -62,7 +61,10 @@ static bool is_credential(const char *line)
     return colon && colon > user && colon[1] != '\0';
 }
 
-/* Ends each line by a NUL.  Returns the number of the first that does not parse; 0: all do. */
+/*
+ * Ends each line with a NUL, and sets *any if there is a credential.  Returns the number of the
+ * first line that does not parse, or 0.
+ */
 static unsigned int split(struct credentials *credentials, bool *any)
 {
     unsigned int number = 0;
@@ -99,10 +101,10 @@ static char *parse(struct credentials *credentials, const char *path)
     return any ? NULL : xasprintf("%s: has no line digest:USER:PASSWORD", path);
 }
 
-struct credentials *credentials_read(const char *path, char **fault)
+struct credentials *credentials_read(const char *path, enum exitcode *status, char **fault)
 {
     struct credentials *credentials;
-    int fd = private_file_open(path, "passwords", fault);
+    int fd = private_file_open(path, "passwords", status, fault);
     int error;
 
     if (fd < 0)
@@ -120,6 +122,7 @@ struct credentials *credentials_read(const char *path, char **fault)
         error = read_all(credentials, fd);
     }
     close(fd);
+    *status = private_file_status(error);
     if (error)
         *fault = cannot(path, error);
     else if (credentials->len == LONGEST)
@@ -132,16 +135,18 @@ struct credentials *credentials_read(const char *path, char **fault)
     return NULL;
 }
 
-void credentials_add(const struct credentials *credentials, zhandle_t *handle)
+bool credentials_add(const struct credentials *credentials, zhandle_t *handle)
 {
     const char *line = credentials ? credentials->text : NULL;
+    bool taken = true;
 
     for (; line && line < credentials->text + credentials->len; line += strlen(line) + 1) {
         const char *user = line + strlen(DIGEST);
 
         if (is_credential(line))
-            zoo_add_auth(handle, "digest", user, (int)strlen(user), NULL, NULL);
+            taken &= zoo_add_auth(handle, "digest", user, (int)strlen(user), NULL, NULL) == ZOK;
     }
+    return taken;
 }
 
 void credentials_free(struct credentials *credentials)

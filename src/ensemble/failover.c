@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "ensemble/wire.h"
 
 /* The library does not tell when it has begun to shake hands. */
 #define HANDSHAKE_LOOK (200 * CLOCK_MS)
@@ -73,7 +74,10 @@ static bool leads_to_a_network(int fd)
            getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_len) == 0 && !listens;
 }
 
-/* Shuts down the library's socket to this server, or for NULL all that it has; false: none. */
+/*
+ * Shuts down the library's socket to this server, or for NULL all of its sockets, and those of the
+ * relay.  Returns false if the library had none.
+ */
 static bool cut(const struct failover *failover, const struct sockaddr_storage *server)
 {
     bool done = false;
@@ -84,7 +88,7 @@ static bool cut(const struct failover *failover, const struct sockaddr_storage *
         if (duplicate < 0)
             continue;
         if (server ? leads_to(duplicate, server) : leads_to_a_network(duplicate))
-            done |= shutdown(duplicate, SHUT_RDWR) == 0;
+            done |= shutdown(duplicate, SHUT_RDWR) == 0 && wire_may_be_of_library(fd);
         if (duplicate != fd)
             close(duplicate);
     }

@@ -19,8 +19,7 @@ static const struct fault {
     {ZAUTHFAILED, EXITCODE_NOPERM, "the server does not accept this client's authentication"},
     {ZINVALIDACL, EXITCODE_NOPERM,
      "the server does not accept the ACL that --acl names: it does not know a scheme, an ID is "
-     "none "
-     "of its scheme, or it has not authenticated this client"},
+     "none of its scheme, or it has not authenticated this client"},
     {QUOTA_EXCEEDED, EXITCODE_CONFIG, "the quota of this znode or one above it is used up"},
     {ZNOCHILDRENFOREPHEMERALS, EXITCODE_CONFIG,
      "an ephemeral znode stands in the way; choose another LOCK"},

@@ -10,13 +10,14 @@
 
 #include "base/clock.h"
 #include "base/xalloc.h"
+#include "ensemble/wire.h"
 
-/* From the first packet to the last one of the handshake. */
+/* How long connecting and the handshake may take together. */
 #define HANDSHAKE_PATIENCE (5 * CLOCK_S)
 
 #define ROOM ((size_t)16 * 1024)
 
-/* What has been read and is to be written. */
+/* Bytes that have been read from one side and not yet written to the other. */
 struct buffer {
     size_t begin;
     size_t end;
@@ -25,7 +26,7 @@ struct buffer {
 
 enum passage_state {
     CONNECTING, /* to the server */
-    SHAKING,    /* hands, by TLS */
+    SHAKING,    /* the TLS handshake is under way */
     OPEN,
 };
 
@@ -36,10 +37,10 @@ struct passage {
     int remote;
     const struct tls_library *library;
     SSL *ssl;
-    short remote_events; /* what OpenSSL waits for; of an OPEN one, but for bytes to read */
+    short remote_events; /* what OpenSSL waits for; when OPEN, without POLLIN */
     struct buffer out;   /* to the server */
     struct buffer in;    /* from it */
-    char text[160];      /* of tls_why() */
+    char text[TLS_WHY_SIZE];
 };
 
 static bool is_empty(const struct buffer *buffer)
@@ -60,7 +61,7 @@ struct passage *passage_new(const struct tls *tls, int local, const struct socka
     int remote = socket(server->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     SSL *ssl = NULL;
 
-    if (remote >= 0 && (connect(remote, server, len) == 0 || errno == EINPROGRESS)) {
+    if (remote >= 0 && (wire_connect_relay(remote, server, len) == 0 || errno == EINPROGRESS)) {
         errno = ENOMEM;
         ssl = tls_connection(tls, remote, names, count);
     }
@@ -100,11 +101,11 @@ int64_t passage_wait(const struct passage *passage, struct pollfd fds[PASSAGE_FD
     else
         fds[0].events |= POLLOUT;
     if (!fds[1].events)
-        fds[1].fd = -1; /* else a server that has hung up would be told of again and again */
+        fds[1].fd = -1; /* else poll(2) would report a server that has hung up again and again */
     return CLOCK_NEVER;
 }
 
-/* Returns false when the connection has failed. */
+/* Checks if the connection is there.  Returns false if it has failed. */
 static bool finish_connect(struct passage *passage)
 {
     struct pollfd fd = {.fd = passage->remote, .events = POLLOUT};
@@ -121,7 +122,7 @@ static bool finish_connect(struct passage *passage)
     return true;
 }
 
-/* Notes what OpenSSL waits for; returns false if it is not just waiting. */
+/* Notes what OpenSSL waits for.  Returns false if it does not wait, but has failed or ended. */
 static bool waits(struct passage *passage, int returned)
 {
     int kind = passage->library->SSL_get_error(passage->ssl, returned);
@@ -133,29 +134,50 @@ static bool waits(struct passage *passage, int returned)
     return kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE;
 }
 
-static bool shake(struct passage *passage, const char **why)
+/* Returns what to report of a server that has not answered. */
+static const char *silence(const struct passage *passage)
+{
+    return passage->state == CONNECTING ? "does not answer"
+                                        : "does not answer in the TLS handshake";
+}
+
+/* Returns true if the library has left, or both connections have been cut, see failover.h. */
+static bool is_left(const struct passage *passage)
+{
+    struct pollfd fd = {.fd = passage->local, .events = POLLRDHUP};
+
+    return poll(&fd, 1, 0) > 0;
+}
+
+static bool shake(struct passage *passage, const char **why, int *error)
 {
     int returned;
 
     passage->library->ERR_clear_error();
     returned = passage->library->SSL_connect(passage->ssl);
+    if (returned == 1 && !tls_is_proven(passage->ssl)) {
+        *why = "shows no certificate";
+        return false;
+    }
     if (returned == 1) {
         passage->state = OPEN;
         return true;
     }
     if (waits(passage, returned))
         return true;
-    *why = tls_why(passage->ssl, returned, passage->text);
+    *why = tls_why(passage->ssl, returned, passage->text, error);
+    if (!*why && is_left(passage))
+        *why = silence(passage);
     if (!*why)
-        *why = "ended the connection while TLS was begun, as one does that has no TLS there (see "
+        *why = "ended the connection in the TLS handshake: it has no TLS at this port (see "
                "secureClientPort), is full (maxClientCnxns) or does not serve yet";
     return false;
 }
 
 /* ---- open ---- */
 
-/* Passes on what the library says.  Returns false when the passage is over. */
-static bool go_out(struct passage *passage, const char **why)
+/* Forwards what the library sends.  Returns false when the passage is over. */
+static bool go_out(struct passage *passage, const char **why, int *error)
 {
     struct buffer *out = &passage->out;
 
@@ -176,15 +198,15 @@ static bool go_out(struct passage *passage, const char **why)
         if (written <= 0) {
             if (waits(passage, written))
                 return true;
-            *why = tls_why(passage->ssl, written, passage->text);
+            *why = tls_why(passage->ssl, written, passage->text, error);
             return false;
         }
         out->begin += (size_t)written;
     }
 }
 
-/* Passes on what the server says, likewise. */
-static bool go_in(struct passage *passage, const char **why)
+/* Forwards what the server sends.  Returns false when the passage is over. */
+static bool go_in(struct passage *passage, const char **why, int *error)
 {
     struct buffer *in = &passage->in;
 
@@ -199,7 +221,7 @@ static bool go_in(struct passage *passage, const char **why)
             if (len <= 0) {
                 if (waits(passage, len))
                     return true;
-                *why = tls_why(passage->ssl, len, passage->text);
+                *why = tls_why(passage->ssl, len, passage->text, error);
                 return false;
             }
             in->begin = 0;
@@ -212,32 +234,29 @@ static bool go_in(struct passage *passage, const char **why)
     }
 }
 
-/* What there is to say of a server that was waited for in vain. */
-static const char *silence(const struct passage *passage)
-{
-    return passage->state == CONNECTING ? "does not answer" : "does not answer while TLS is begun";
-}
-
-bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why)
+bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why,
+                int *error)
 {
     bool ended = fds[0].revents & (POLLRDHUP | POLLHUP | POLLERR);
 
     *why = NULL;
-    if (passage->state != OPEN && ended) {
-        *why = silence(passage);
-        return false;
-    }
+    *error = 0;
     if (passage->state == CONNECTING && !finish_connect(passage)) {
         *why = passage->text;
         return false;
     }
+    if (passage->state != OPEN && ended) {
+        *why = silence(passage);
+        return false;
+    }
     if (passage->state != CONNECTING)
         passage->remote_events = 0;
-    if (passage->state == SHAKING && !shake(passage, why))
+    if (passage->state == SHAKING && !shake(passage, why, error))
         return false;
-    /* What a server does not take any more is not waited for. */
+    /* When the library has left, the passage does not wait for the server to take the rest. */
     if (passage->state == OPEN)
-        return go_out(passage, why) && go_in(passage, why) && !(ended && !is_empty(&passage->out));
+        return go_out(passage, why, error) && go_in(passage, why, error) &&
+               !(ended && !is_empty(&passage->out));
     if (clock_now() < passage->deadline)
         return true;
     *why = silence(passage);

@@ -1,6 +1,6 @@
 /*
- * One connection of the relay: from the client library, in the clear, to a server, by TLS.  All
- * calls are made by the relay's thread, and none blocks.
+ * One connection of the relay: from the client library, unencrypted, to a server, by TLS.  The
+ * relay's thread makes all calls, and none of them blocks.
  */
 #ifndef ZKFLOCK_PASSAGE_H
 #define ZKFLOCK_PASSAGE_H
@@ -17,23 +17,25 @@ enum { PASSAGE_FDS = 2 };
 struct passage;
 
 /*
- * Begins to connect to a server that has one of these names, which have to live as long.  local is
- * the passage's from now on.  Returns NULL with errno if that cannot be begun, with local closed.
+ * Begins to connect to a server that must prove one of these names, which must live as long as the
+ * passage.  Takes over local.  On failure closes local and returns NULL with errno.
  */
 struct passage *passage_new(const struct tls *tls, int local, const struct sockaddr *server,
                             socklen_t len, const char *const *names, size_t count);
 
-/* Writes what to wait for, and returns until when at the most. */
+/* Writes what poll(2) is to wait for.  Returns the time until which to wait at most. */
 int64_t passage_wait(const struct passage *passage, struct pollfd fds[PASSAGE_FDS]);
 
 /*
- * Does what can be done, given what poll(2) has found.  Returns false when it is over, with *why:
- * what is wrong with the server, in words that follow its name, or NULL if either side has just
- * ended it.
+ * Does what it can without blocking; fds has the result of poll(2).  Returns false when the passage
+ * is over.  *why is then what is wrong with the server, in words that follow its name, or NULL if
+ * one side has just ended its connection.
+ * If *error is an errno, the fault is in this process, and *why says which.
  */
-bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why);
+bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why,
+                int *error);
 
-/* Closes both connections. */
+/* Closes both connections and frees the passage. */
 void passage_free(struct passage *passage);
 
 #endif

@@ -24,16 +24,24 @@ static char *fault_of(const char *path, const char *secret, const struct stat *s
     return NULL;
 }
 
-int private_file_open(const char *path, const char *secret, char **fault)
+enum exitcode private_file_status(int error)
 {
-    /* Nobody is waited for at the other end of a FIFO. */
+    return error == EMFILE || error == ENFILE || error == ENOMEM ? EXITCODE_OSERR : EXITCODE_CONFIG;
+}
+
+int private_file_open(const char *path, const char *secret, enum exitcode *status, char **fault)
+{
+    /* O_NONBLOCK: the open of a FIFO does not wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     struct stat st;
 
-    if (fd < 0 || fstat(fd, &st) < 0)
+    *status = EXITCODE_CONFIG;
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        *status = private_file_status(errno);
         *fault = xasprintf("%s: cannot be read: %s", path, strerror(errno));
-    else
+    } else {
         *fault = fault_of(path, secret, &st);
+    }
     if (*fault && fd >= 0)
         close(fd);
     return *fault ? -1 : fd;

@@ -6,7 +6,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +17,16 @@
 #include "ensemble/passage.h"
 #include "ensemble/wire.h"
 
-/* The library has one connection, and for a moment another one. */
+/* The library has one connection, and sometimes another one for a moment. */
 enum { PASSAGES_MAX = 8 };
 
 /*
- * Any process may knock, and must not keep the library out: how many connections wait to be
- * accepted, and how many are accepted before others are served.
+ * Any process can connect to a port, and must not keep the library out.  BACKLOG connections may
+ * wait to be accepted; the relay accepts CONNECTIONS_A_TURN of them before it serves others.
  */
 enum { BACKLOG = 64, CONNECTIONS_A_TURN = 16 };
 
-/* How long no connection is accepted after one could not be, for lack of descriptors or memory. */
+/* After accept(2) has failed for lack of descriptors or memory, the relay waits for so long. */
 #define REST (100 * CLOCK_MS)
 
 /* The way to one server. */
@@ -66,7 +65,7 @@ static bool is_same(const struct sockaddr_in *a, const struct sockaddr_in *b)
            a->sin_addr.s_addr == b->sin_addr.s_addr;
 }
 
-/* Reads both ends of a connection; returns false if it is none. */
+/* Reads the addresses of both ends; returns false if fd is no connection. */
 static bool read_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer)
 {
     socklen_t own_len = sizeof(*own);
@@ -77,9 +76,9 @@ static bool read_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer)
 }
 
 /*
- * Returns true if the other end of a connection is a socket of the client library.  That is told by
- * both addresses: another process may connect from the library's port to another gate.  *error: why
- * it could not be found out; else 0.
+ * Returns true if the other end of a connection is a socket of the client library.  Compares both
+ * addresses, because another process may connect from the library's port to another gate.  Sets
+ * *error to an errno if it could not find out, else to 0.
  */
 static bool is_of_library(int connection, int *error)
 {
@@ -106,7 +105,7 @@ static bool is_of_library(int connection, int *error)
     return found;
 }
 
-/* Lets the other end in, if it is the library. */
+/* Starts a passage if the other end is the library; otherwise closes local. */
 static void let_in(struct relay *relay, const struct gate *gate, int local)
 {
     struct passage *passage;
@@ -155,15 +154,18 @@ static void tell(const struct relay *relay, const struct gate *gate, const char 
     relay->trouble(relay->context, text, 0);
 }
 
-/* Lets a passage go on, and ends it when it is over. */
+/* Continues a passage, and frees it when it is over. */
 static void pass(struct relay *relay, size_t i, const struct pollfd *fds)
 {
     struct passage *passage = relay->under_way[i].passage;
     const char *why;
+    int error;
 
-    if (passage_go(passage, fds, &why))
+    if (passage_go(passage, fds, &why, &error))
         return;
-    if (why)
+    if (error)
+        relay->trouble(relay->context, why, error);
+    else if (why)
         tell(relay, relay->under_way[i].gate, why);
     passage_free(passage);
     relay->under_way[i] = relay->under_way[--relay->under_way_len];
@@ -207,7 +209,7 @@ static void *run(void *argument)
 
 /* ---- start and end ---- */
 
-/* Takes ADDRESS:PORT apart. */
+/* Parses ADDRESS:PORT. */
 static void take_literal(struct gate *gate, const char *literal)
 {
     const char *colon = strrchr(literal, ':');
@@ -230,7 +232,7 @@ static void take_literal(struct gate *gate, const char *literal)
     free(address);
 }
 
-/* Returns the port; 0 with errno if there is none. */
+/* Opens a port of loopback.  Returns its number, or 0 with errno. */
 static uint16_t open_gate(struct gate *gate)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -279,7 +281,8 @@ struct relay *relay_start(const struct tls *tls, const struct servers *servers,
     errno = error;
 failed:
     error = errno;
-    relay_end(relay);
+    relay_stop(relay);
+    relay_end(relay, false);
     errno = error;
     return NULL;
 }
@@ -289,16 +292,22 @@ const uint16_t *relay_ports(const struct relay *relay)
     return relay->ports;
 }
 
-void relay_end(struct relay *relay)
+void relay_stop(struct relay *relay)
 {
     const uint64_t one = 1;
 
+    if (relay && relay->started && write(relay->end_fd, &one, sizeof(one)) < 0)
+        abort(); /* cannot happen: the counter would have to reach 2^64 */
+}
+
+void relay_end(struct relay *relay, bool keep_ports)
+{
     if (!relay)
         return;
-    if (relay->started && write(relay->end_fd, &one, sizeof(one)) == sizeof(one))
+    if (relay->started)
         pthread_join(relay->thread, NULL);
     for (size_t i = 0; i < relay->gates_len; i++)
-        if (relay->gates[i].listener >= 0)
+        if (relay->gates[i].listener >= 0 && !keep_ports)
             close(relay->gates[i].listener);
     if (relay->end_fd >= 0)
         close(relay->end_fd);

@@ -5,7 +5,7 @@
 
 #include "base/xalloc.h"
 
-/* Numbers of replies that nobody asked for; zk_adaptor.h, which is not installed, has names. */
+/* The xids of messages that may come unasked.  Named in zk_adaptor.h, which is not installed. */
 enum { XID_EVENT = -1, XID_PING = -2, XID_AUTH = REPLY_XID_AUTH, XID_SET_WATCHES = -8 };
 
 enum {
@@ -16,7 +16,10 @@ enum {
     PART_LEN = 9, /* of a multi: type, whether it is the end, error */
 };
 
-/* What is left of a frame.  Once it was too short it stays so. */
+/* Session timeouts that servers agree on, in ms. */
+enum { TIMEOUT_MIN_MS = 100, TIMEOUT_MAX_MS = 24 * 3600 * 1000 };
+
+/* What is left of a frame.  Once it was too short, sound stays false. */
 struct rest {
     const unsigned char *bytes;
     size_t len;
@@ -51,13 +54,13 @@ static void skip_bytes(struct rest *rest, int32_t least)
         skip(rest, (size_t)len);
 }
 
-/* A length and as many bytes.  Of a string that is none, the library uses what is no pointer. */
+/* Skips a length and as many bytes.  For a length below 0 the library uses an invalid pointer. */
 static void skip_string(struct rest *rest)
 {
     skip_bytes(rest, 0);
 }
 
-/* The same; -1 is none at all. */
+/* Does the same, but accepts -1, which stands for no data. */
 static void skip_data(struct rest *rest)
 {
     skip_bytes(rest, -1);
@@ -67,13 +70,13 @@ static void skip_strings(struct rest *rest)
 {
     int32_t count = take_int(rest);
 
-    /* Each takes at least its length: so the count cannot be just any. */
+    /* Each string takes at least the 4 bytes of its length, which limits the count. */
     rest->sound = rest->sound && count >= 0 && (size_t)count <= rest->len / 4;
     for (int32_t i = 0; i < count && rest->sound; i++)
         skip_string(rest);
 }
 
-/* A vector of permissions, each with a scheme and an ID. */
+/* Skips a vector of permissions, each with a scheme and an ID. */
 static void skip_acl(struct rest *rest)
 {
     int32_t count = take_int(rest);
@@ -86,7 +89,7 @@ static void skip_acl(struct rest *rest)
     }
 }
 
-/* What an operation answers when it was carried out. */
+/* Skips the result of an operation that succeeded. */
 static void skip_result(struct rest *rest, int32_t type)
 {
     switch (type) {
@@ -122,14 +125,14 @@ static void skip_result(struct rest *rest, int32_t type)
     }
 }
 
-/* Takes what stands before each part of a multi; *done: before its end. */
+/* Takes the header of a part of a multi.  Sets *done if it is the one that ends the multi. */
 static int32_t take_part(struct rest *rest, bool *done)
 {
     int32_t type = take_int(rest);
 
     *done = rest->sound && rest->len > 0 && rest->bytes[0] != 0;
     skip(rest, 1);
-    take_int(rest); /* of a result, the error, for once more */
+    take_int(rest); /* in a result: the error, which the body repeats */
     return type;
 }
 
@@ -158,7 +161,7 @@ void reply_note_parts(struct reply_due *due, const unsigned char *request, size_
     }
 }
 
-/* The results of a multi: each of the part in its place, or an error. */
+/* Skips the results of a multi: each is that of the part in the same place, or an error. */
 static void skip_results(struct rest *rest, const struct reply_due *due)
 {
     bool done;
@@ -176,12 +179,24 @@ static void skip_results(struct rest *rest, const struct reply_due *due)
     rest->sound = rest->sound && done && due->parts_len > 0;
 }
 
-bool reply_is_connect(const unsigned char *frame, size_t len)
+bool reply_is_apart(int32_t xid)
+{
+    return xid == XID_EVENT || xid == XID_PING || xid == XID_AUTH || xid == XID_SET_WATCHES;
+}
+
+bool reply_is_connect(const unsigned char *frame, size_t len, bool resumes)
 {
     struct rest rest = {
         .bytes = frame, .len = len, .sound = len == CONNECT_LEN || len == CONNECT_LEN + 1};
+    int32_t timeout;
+    bool expired;
 
-    skip(&rest, 4 + 4 + 8);
+    skip(&rest, 4);
+    timeout = take_int(&rest);
+    expired = resumes && timeout == 0;
+    rest.sound =
+        rest.sound && (expired || (timeout >= TIMEOUT_MIN_MS && timeout <= TIMEOUT_MAX_MS));
+    skip(&rest, 8);
     return take_int(&rest) == PASSWORD_LEN && rest.sound;
 }
 

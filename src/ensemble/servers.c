@@ -103,12 +103,13 @@ static bool share_host(const struct servers *servers, const struct servers *othe
     return false;
 }
 
-bool servers_alike(const char *text, const char *other)
+bool servers_alike(const char *text, const char *other, bool any_chroot)
 {
     char *fault = NULL;
     struct servers *one = servers_parse(text, &fault);
     struct servers *two = one ? servers_parse(other, &fault) : NULL;
-    bool alike = two && strcmp(one->chroot, two->chroot) == 0 && share_host(one, two);
+    bool alike =
+        two && (any_chroot || strcmp(one->chroot, two->chroot) == 0) && share_host(one, two);
 
     free(fault);
     servers_free(one);

@@ -23,13 +23,17 @@
 #define FIRST_PATIENCE (700 * CLOCK_MS)
 
 /*
- * By TLS a server has more to do.  A loaded one would never be done with handshakes that are broken
- * off, and begun anew, before it has come to them.
+ * How long the first attempts to connect may take.  By TLS a server has more to do.  A loaded one
+ * would never be done with handshakes that are broken off, and begun anew, before it has come to
+ * them.
  */
 static int64_t first_patience(const struct session *session)
 {
     return session->relay ? 3 * FIRST_PATIENCE : FIRST_PATIENCE;
 }
+
+/* How long to wait for a handle that could not even begin to connect. */
+#define NO_SOCKET_PAUSE (50 * CLOCK_MS)
 
 /* How often the connections of a read-only server are shut down: the library opens others. */
 #define READ_ONLY_LOOK (100 * CLOCK_MS)
@@ -67,6 +71,7 @@ static void note_server(void *context, const char *text, int error)
 
 /* ---- opening and closing ---- */
 
+/* Begins to connect by a new handle.  Returns 0, or -1 with errno. */
 static int connect_attempt(struct session *session)
 {
     char *list = servers_connect_string(session->terms.servers, session->attempt,
@@ -75,6 +80,7 @@ static int connect_attempt(struct session *session)
     int64_t longest = session->terms.timeout_ms * CLOCK_MS * 2 / 3;
     int64_t patience = first_patience(session) << (round > 10 ? 10 : round);
     clientid_t resumed;
+    bool complete = true;
     int error = 0;
 
     log_debug("connecting to %s", list);
@@ -95,12 +101,19 @@ static int connect_attempt(struct session *session)
         trouble_note(session, session_start_fault(error = errno), true);
     } else {
         zoo_set_servers_resolution_delay(session->handle, -1);
-        credentials_add(session->terms.access->credentials, session->handle);
+        complete = credentials_add(session->terms.access->credentials, session->handle);
     }
     wire_go_on();
     session->attempt++;
     session->attempt_until = clock_now() + clock_earlier(patience, longest);
     free(list);
+    if (!complete) {
+        /* Its thread got no socket, which was logged.  It must not go on without credentials. */
+        session->stuck |= !handle_close(session->handle, &session->failover);
+        session->handle = NULL;
+        session->attempt_until = clock_now() + NO_SOCKET_PAUSE;
+        return 0;
+    }
     errno = error;
     return session->handle ? 0 : -1;
 }
@@ -201,13 +214,14 @@ void session_close(struct session *session)
 {
     if (!session)
         return;
-    /*
-     * The library's threads may still use it, and the ports of the relay: another process could
-     * take those, and be told credentials.
-     */
-    if (!drop_handle(session))
-        return;
-    relay_end(session->relay);
+    bool closed = drop_handle(session);
+
+    relay_stop(session->relay);
+    if (session->relay)
+        failover_cut(&session->failover);
+    relay_end(session->relay, !closed);
+    if (!closed)
+        return; /* the library's threads may still use it */
     request_drop_all(session);
     trouble_listen(NULL);
     item_free(session->current);
@@ -342,7 +356,7 @@ static int64_t tick_connection(struct session *session)
         pace_end(&session->pace, session->handle);
     if (!session->connected) {
         int64_t look =
-            failover_watch_handshake(&session->failover, session->handle, first_patience(session));
+            failover_watch_handshake(&session->failover, session->handle, FIRST_PATIENCE);
 
         return session->paced ? pace_tick(&session->pace, session->handle, look, loss_due(session))
                               : look;

@@ -47,8 +47,8 @@ struct session_event {
     int rc;           /* ZOK, or one of ZOO_ERRORS; see session_rc_unknown() */
     int64_t sent;     /* when the request was handed over, see clock.h */
     int failed_op;    /* multi: the index of the operation that rc is of; else 0 */
-    struct Stat stat; /* all but delete and sync, if rc is ZOK; multi: of its last set; the times
-                         that a hostile server tells are cut to the years 1970 to 9999 */
+    struct Stat stat; /* all but delete and sync, if rc is ZOK; multi: of its last set; times are
+                         cut to the years 1970 to 9999, because a hostile server can send any */
     const char *data; /* get: data_len bytes and a NUL */
     size_t data_len;
     char *const *children; /* get_children: names without path */
@@ -70,12 +70,12 @@ enum session_watch { SESSION_NO_WATCH, SESSION_SET_WATCH };
  */
 bool session_rc_unknown(int rc);
 
-/* With whom a session is, and as whom.  What is pointed to has to live as long as the session. */
+/* The servers and the client of a session.  The pointers must be valid as long as the session. */
 struct session_terms {
     const struct servers *servers; /* resolved */
     int timeout_ms;                /* the session timeout to ask for */
     const struct access *access;
-    const struct ACL_vector *acl; /* of the znodes that it creates; NULL: open to all */
+    const struct ACL_vector *acl; /* of the znodes that it creates; NULL: all rights for all */
 };
 
 /*
@@ -136,11 +136,11 @@ void session_set_pacing(struct session *session, bool paced);
  */
 void session_turn(struct session *session);
 
-/* Why the ensemble will not have this client. */
+/* Why the ensemble refuses this client. */
 enum session_refusal {
     SESSION_NOT_REFUSED,
     SESSION_WANTS_CREDENTIALS,   /* it serves only clients that authenticate (enforce.auth, -124) */
-    SESSION_REFUSES_CREDENTIALS, /* it does not take those that were sent (-115) */
+    SESSION_REFUSES_CREDENTIALS, /* it refuses those that were sent (-115) */
 };
 
 /*

@@ -74,6 +74,7 @@ static void note_connected(struct session *session)
         {"server", LOG_TEXT, .text = server}, {"took_s", LOG_SPAN, .number = took}, {0}};
 
     session->connected = session->established = true;
+    trouble_forget(session);
     log_set_session(session_id(session));
     log_event(LOG_CONNECTED, fields, "connected to %s, took %s", server ? server : "a server",
               clock_format(took, span));
@@ -118,6 +119,9 @@ static bool note_reply(struct session *session, struct item *item)
 {
     bool of_user;
 
+    /* The library, not a server, says so: it got no socket, and drops what was queued. */
+    if (item->event.rc == ZSYSTEMERROR && !session->connected)
+        item->event.rc = ZCONNECTIONLOSS;
     if (item->event.rc == ZTHROTTLEDOP) {
         log_debug("the server is overloaded and has not carried out a request");
         session->overloaded_at = clock_now();

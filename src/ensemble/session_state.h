@@ -72,7 +72,7 @@ struct session {
     struct item *head, **tail;
     char trouble[TROUBLE_SIZE - 2];
     bool lacking; /* both: see trouble_last() */
-    bool left;    /* this process has closed the connection for that */
+    bool left;    /* this process has closed the connection because of that */
 
     /* the owner's */
     struct item *current; /* the event handed out last */
@@ -167,14 +167,17 @@ void session_spare(struct session *session);
  */
 bool trouble_last(struct session *session, char text[TROUBLE_SIZE]);
 
-/* Whether it is why this process has left a server, which says more than that there is none. */
+/* Returns true if the trouble is why this process has left a server: that is more exact. */
 bool trouble_is_exact(struct session *session);
 
-/* Whether an errno says that the system, or a limit, gives no more. */
+/* Returns true for an errno that means a lack of memory, descriptors or buffers. */
 bool trouble_is_lack(long error);
 
-/* Notes why this process will not use a server, or, if it lacks something, cannot use any. */
+/* Notes why this process leaves a server, or, if lacking, why it can use none. */
 void trouble_note(struct session *session, const char *text, bool lacking);
+
+/* Forgets all trouble, because a server could be used. */
+void trouble_forget(struct session *session);
 
 /* The session whose trouble the library's log tells of; NULL: none. */
 void trouble_listen(struct session *session);

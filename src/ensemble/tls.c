@@ -19,7 +19,7 @@ struct tls {
     bool has_certificate;
 };
 
-/* The first reason of those that OpenSSL has noted is the most exact one. */
+/* Returns the first reason that OpenSSL has noted, which is the most exact one. */
 static const char *first_reason(const struct tls_library *library)
 {
     unsigned long error = library->ERR_peek_error();
@@ -31,26 +31,28 @@ static const char *first_reason(const struct tls_library *library)
 }
 
 /*
- * Says why OpenSSL could not use a file: it could not be opened once more, for want of descriptors
- * or of /proc; or, what, a format.
+ * Returns why OpenSSL could not use a file: OpenSSL could not open it, for lack of descriptors or
+ * of /proc; or the file has no what, such as a certificate in PEM.  The caller frees the sentence.
  */
-static char *file_fault(const struct tls_library *library, const char *file, const char *what)
+static char *file_fault(const struct tls_library *library, const char *file, const char *what,
+                        enum exitcode *status)
 {
     unsigned long error = library->ERR_peek_error();
 
-    return ERR_SYSTEM_ERROR(error)
-               ? xasprintf("%s: cannot be read by way of /proc/self/fd: %s", file,
-                           strerror(ERR_GET_REASON(error)))
-               : xasprintf("%s: has no %s: %s", file, what, first_reason(library));
+    if (!ERR_SYSTEM_ERROR(error))
+        return xasprintf("%s: has no %s: %s", file, what, first_reason(library));
+    *status = EXITCODE_OSERR;
+    return xasprintf("%s: cannot be read by way of /proc/self/fd: %s", file,
+                     strerror(ERR_GET_REASON(error)));
 }
 
-/* Returns the name by which this process alone opens what this descriptor stands for. */
+/* Returns a name by which OpenSSL can open the file of this descriptor. */
 static char *name_of(int fd)
 {
     return xasprintf("/proc/self/fd/%d", fd);
 }
 
-static char *take_authorities(const struct tls *tls, const char *file)
+static char *take_authorities(const struct tls *tls, const char *file, enum exitcode *status)
 {
     const struct tls_library *library = tls->library;
     char *fault = NULL;
@@ -59,20 +61,21 @@ static char *take_authorities(const struct tls *tls, const char *file)
 
     if (!file) {
         library->SSL_CTX_set_default_verify_paths(tls->context);
+        library->ERR_clear_error();
         return NULL;
     }
-    fd = private_file_open(file, NULL, &fault);
+    fd = private_file_open(file, NULL, status, &fault);
     if (fd < 0)
         return fault;
     name = name_of(fd);
     if (library->SSL_CTX_load_verify_file(tls->context, name) != 1)
-        fault = file_fault(library, file, "certificates in PEM for --cacert");
+        fault = file_fault(library, file, "certificates in PEM for --cacert", status);
     free(name);
     close(fd);
     return fault;
 }
 
-/* OpenSSL's callback: nobody is asked for a pass phrase. */
+/* Refuses to give a pass phrase, and notes that OpenSSL has asked for one. */
 static int refuse_pass_phrase(char *text, int size, int writing, void *asked)
 {
     (void)text;
@@ -83,13 +86,13 @@ static int refuse_pass_phrase(char *text, int size, int writing, void *asked)
     return -1;
 }
 
-static char *take_key(const struct tls *tls, const char *file)
+static char *take_key(const struct tls *tls, const char *file, enum exitcode *status)
 {
     const struct tls_library *library = tls->library;
     bool asked = false;
     char *fault;
     char *name;
-    int fd = private_file_open(file, "private key", &fault);
+    int fd = private_file_open(file, "private key", status, &fault);
 
     if (fd < 0)
         return fault;
@@ -101,38 +104,39 @@ static char *take_key(const struct tls *tls, const char *file)
         fault = NULL;
     else if (asked)
         fault = xasprintf("%s: the private key has a pass phrase, for which zkflock cannot ask; "
-                          "take it off with openssl pkey",
+                          "remove it with openssl pkey",
                           file);
     else
-        fault = file_fault(library, file, "private key in PEM");
+        fault = file_fault(library, file, "private key in PEM", status);
     library->SSL_CTX_set_default_passwd_cb_userdata(tls->context, NULL);
     free(name);
     close(fd);
     return fault;
 }
 
-static char *take_certificate(const struct tls *tls, const char *file)
+static char *take_certificate(const struct tls *tls, const char *file, enum exitcode *status)
 {
     const struct tls_library *library = tls->library;
     char *fault;
     char *name;
-    int fd = private_file_open(file, NULL, &fault);
+    int fd = private_file_open(file, NULL, status, &fault);
 
     if (fd < 0)
         return fault;
     name = name_of(fd);
     fault = library->SSL_CTX_use_certificate_chain_file(tls->context, name) == 1
                 ? NULL
-                : file_fault(library, file, "certificate in PEM for --cert");
+                : file_fault(library, file, "certificate in PEM for --cert", status);
     free(name);
     close(fd);
     return fault;
 }
 
-/* key: NULL: that of the certificate is in the same file. */
-static char *take_own(const struct tls *tls, const char *cert, const char *key)
+/* Loads the client's certificate and key; if key is NULL, both are in cert. */
+static char *take_own(const struct tls *tls, const char *cert, const char *key,
+                      enum exitcode *status)
 {
-    char *fault = take_key(tls, key ? key : cert);
+    char *fault = take_key(tls, key ? key : cert, status);
 
     if (fault && !key) {
         char *without =
@@ -142,13 +146,13 @@ static char *take_own(const struct tls *tls, const char *cert, const char *key)
         return without;
     }
     if (!fault)
-        fault = take_certificate(tls, cert);
+        fault = take_certificate(tls, cert, status);
     if (!fault && tls->library->SSL_CTX_check_private_key(tls->context) != 1)
         fault = xasprintf("%s: is not the private key of %s", key ? key : cert, cert);
     return fault;
 }
 
-/* Returns why TLS cannot be used at all; or NULL, with the library and a context. */
+/* Loads OpenSSL and makes a context.  Returns why that failed, or NULL. */
 static char *begin(struct tls *tls)
 {
     const struct tls_library *library = tls_library_load();
@@ -164,16 +168,20 @@ static char *begin(struct tls *tls)
     library->SSL_CTX_ctrl(tls->context, SSL_CTRL_MODE,
                           SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER,
                           NULL);
+    library->SSL_CTX_set_options(tls->context, SSL_OP_NO_RENEGOTIATION);
     library->SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
     return NULL;
 }
 
-static char *take_files(const struct tls *tls, const struct tls_files *files)
+static char *take_files(const struct tls *tls, const struct tls_files *files, enum exitcode *status)
 {
-    char *fault = take_authorities(tls, files->cacert);
+    char *fault;
+
+    *status = EXITCODE_CONFIG;
+    fault = take_authorities(tls, files->cacert, status);
 
     if (!fault && files->cert)
-        fault = take_own(tls, files->cert, files->key);
+        fault = take_own(tls, files->cert, files->key, status);
     return fault;
 }
 
@@ -184,10 +192,8 @@ struct tls *tls_new(const struct tls_files *files, enum exitcode *status, char *
     *status = EXITCODE_OSERR;
     *fault = begin(tls);
     if (!*fault) {
-        tls->library->ERR_clear_error(); /* of a configuration that OpenSSL has read, and left */
-        *fault = take_files(tls, files);
-        if (*fault && !ERR_SYSTEM_ERROR(tls->library->ERR_peek_error()))
-            *status = EXITCODE_CONFIG;
+        tls->library->ERR_clear_error(); /* left there when OpenSSL read its configuration */
+        *fault = take_files(tls, files, status);
     }
     tls->has_certificate = files->cert;
     if (!*fault)
@@ -203,7 +209,7 @@ static bool is_address(const char *name)
     return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
 }
 
-/* Returns the length of a name without the dot that it may end with in DNS: certificates have none.
+/* Returns the length of a name without a final dot, which DNS allows and certificates do not have.
  */
 static size_t length_in_certificate(const char *name)
 {
@@ -212,7 +218,7 @@ static size_t length_in_certificate(const char *name)
     return len > 1 && name[len - 1] == '.' ? len - 1 : len;
 }
 
-/* Has the server prove one of the names; an address counts only where no name was given. */
+/* Sets the names of which the server must prove one; addresses count only without host names. */
 static bool expect_names(const struct tls_library *library, SSL *ssl, const char *const *names,
                          size_t count)
 {
@@ -221,7 +227,7 @@ static bool expect_names(const struct tls_library *library, SSL *ssl, const char
     char *sent;
     bool done;
 
-    /* What --cacert has is trusted, even if it is not the root of the chain. */
+    /* Trust the certificates of --cacert even if they are not the root of the chain. */
     library->X509_VERIFY_PARAM_set_flags(param, X509_V_FLAG_PARTIAL_CHAIN);
     library->X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
                                                         X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
@@ -253,7 +259,7 @@ SSL *tls_connection(const struct tls *tls, int fd, const char *const *names, siz
     return NULL;
 }
 
-/* Whether the server has sent an alert that a certificate, or its absence, is the reason for. */
+/* Returns true if the alert of the server is about the client's certificate, or the lack of one. */
 static bool is_about_certificate(int reason)
 {
     int alert = reason - SSL_AD_REASON_OFFSET;
@@ -263,7 +269,7 @@ static bool is_about_certificate(int reason)
            (alert >= SSL_AD_BAD_CERTIFICATE && alert <= SSL_AD_CERTIFICATE_UNKNOWN);
 }
 
-static const char *of_reason(SSL *ssl, unsigned long error, char text[160])
+static const char *of_reason(SSL *ssl, unsigned long error, char text[TLS_WHY_SIZE])
 {
     const struct tls_library *library = tls_library_load();
     int reason = ERR_GET_REASON(error);
@@ -274,39 +280,66 @@ static const char *of_reason(SSL *ssl, unsigned long error, char text[160])
     case SSL_R_PACKET_LENGTH_TOO_LONG:
     case SSL_R_HTTP_REQUEST:
     case SSL_R_UNEXPECTED_MESSAGE:
-        return "does not speak TLS there; is that its secureClientPort?";
+        return "does not speak TLS at this port; is it its secureClientPort?";
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
         return "has no TLS 1.2 or later";
     }
     if (is_about_certificate(reason) && !library->SSL_get_certificate(ssl))
         return reason - SSL_AD_REASON_OFFSET == SSL_AD_HANDSHAKE_FAILURE
-                   ? "refuses TLS, as one does that wants a client certificate (give --cert and "
-                     "--key) or has no cipher in common"
+                   ? "refuses TLS: it wants a client certificate (give --cert and --key), or has "
+                     "no cipher in common"
                    : "wants a client certificate; give --cert and --key";
-    snprintf(text, 160, "%s: %s",
+    snprintf(text, TLS_WHY_SIZE, "%s: %s",
              is_about_certificate(reason) ? "does not accept the certificate of --cert"
-                                          : "speaks no TLS that is understood",
+                                          : "failed in the TLS handshake",
              words ? words : "unknown error");
     return text;
 }
 
-const char *tls_why(SSL *ssl, int returned, char text[160])
+/* Returns why the certificate is not accepted, and for which name, if that is the reason. */
+static const char *of_certificate(SSL *ssl, long verified, char text[TLS_WHY_SIZE])
+{
+    const struct tls_library *library = tls_library_load();
+    const char *name = verified == X509_V_ERR_HOSTNAME_MISMATCH
+                           ? library->SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name)
+                           : NULL;
+
+    snprintf(text, TLS_WHY_SIZE, "has a certificate that is not accepted: %s%s%.80s",
+             library->X509_verify_cert_error_string(verified), name ? ", it is not for " : "",
+             name ? name : "");
+    return text;
+}
+
+const char *tls_why(SSL *ssl, int returned, char text[TLS_WHY_SIZE], int *error)
 {
     const struct tls_library *library = tls_library_load();
     long verified = library->SSL_get_verify_result(ssl);
     int kind = library->SSL_get_error(ssl, returned);
 
+    *error = 0;
     if (kind != SSL_ERROR_SSL)
         return NULL;
-    /* A server that is killed, or full, does not end TLS before the connection. */
+    /* A failed allocation is seldom called that: "internal error", "init fail". */
+    if (ERR_FATAL_ERROR(library->ERR_peek_error())) {
+        snprintf(text, TLS_WHY_SIZE, "OpenSSL cannot go on, perhaps for want of memory: %s",
+                 first_reason(library));
+        *error = ENOMEM;
+        return text;
+    }
+    /* A server that is killed or full closes the connection without ending TLS. */
     if (ERR_GET_REASON(library->ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
         return NULL;
-    if (verified == X509_V_OK)
-        return of_reason(ssl, library->ERR_peek_last_error(), text);
-    snprintf(text, 160, "has a certificate that is not accepted: %s",
-             library->X509_verify_cert_error_string(verified));
-    return text;
+    return verified == X509_V_OK ? of_reason(ssl, library->ERR_peek_last_error(), text)
+                                 : of_certificate(ssl, verified, text);
+}
+
+bool tls_is_proven(const SSL *ssl)
+{
+    const struct tls_library *library = tls_library_load();
+
+    return library->SSL_get0_peer_certificate(ssl) &&
+           library->SSL_get_verify_result(ssl) == X509_V_OK;
 }
 
 bool tls_has_certificate(const struct tls *tls)

@@ -18,7 +18,7 @@ static const struct {
 #undef X
 };
 
-/* libcrypto comes along: dlsym(3) looks in what a library needs, too. */
+/* Finds functions of libcrypto, too: dlsym(3) also searches the libraries that libssl needs. */
 static bool load(void)
 {
     void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);

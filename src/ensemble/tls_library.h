@@ -1,6 +1,6 @@
 /*
- * OpenSSL, which is loaded when somebody asks for TLS: a zkflock without TLS pays nothing for it.
- * What would be SSL_new() is tls_library->SSL_new() here.
+ * Loads OpenSSL at run time, so that a zkflock without TLS neither needs it nor pays for it.  Call
+ * SSL_new(), for example, as library->SSL_new().
  */
 #ifndef ZKFLOCK_TLS_LIBRARY_H
 #define ZKFLOCK_TLS_LIBRARY_H
@@ -22,6 +22,7 @@
     X(SSL_CTX_set_default_passwd_cb)                                                               \
     X(SSL_CTX_set_default_passwd_cb_userdata)                                                      \
     X(SSL_CTX_set_default_verify_paths)                                                            \
+    X(SSL_CTX_set_options)                                                                         \
     X(SSL_CTX_set_verify)                                                                          \
     X(SSL_CTX_use_PrivateKey_file)                                                                 \
     X(SSL_CTX_use_certificate_chain_file)                                                          \
@@ -29,8 +30,10 @@
     X(SSL_ctrl)                                                                                    \
     X(SSL_free)                                                                                    \
     X(SSL_get0_param)                                                                              \
+    X(SSL_get0_peer_certificate)                                                                   \
     X(SSL_get_certificate)                                                                         \
     X(SSL_get_error)                                                                               \
+    X(SSL_get_servername)                                                                          \
     X(SSL_get_verify_result)                                                                       \
     X(SSL_new)                                                                                     \
     X(SSL_read)                                                                                    \
@@ -49,7 +52,10 @@ struct tls_library {
 #undef X
 };
 
-/* Returns the library; NULL if it is not installed, or not the version of the header. */
+/*
+ * Loads the library unless it is loaded.  Returns NULL if it is not installed, or lacks a function;
+ * dlerror(3) then says why.
+ */
 const struct tls_library *tls_library_load(void);
 
 #endif

@@ -25,6 +25,14 @@ void trouble_note(struct session *session, const char *text, bool lacking)
     pthread_mutex_unlock(&session->mutex);
 }
 
+void trouble_forget(struct session *session)
+{
+    pthread_mutex_lock(&session->mutex);
+    session->lacking = session->left = false;
+    session->trouble[0] = '\0';
+    pthread_mutex_unlock(&session->mutex);
+}
+
 bool trouble_is_lack(long error)
 {
     return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;

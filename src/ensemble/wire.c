@@ -1,13 +1,13 @@
 /*
- * Stands between the client library and the kernel: what a server sends is looked at, see reply.h,
- * before the library gets it.  The Makefile has the linker put these functions in the place of
- * connect(2), recv(2), send(2) and close(2) in all that is linked statically, which the library is
- * (ld(1), --wrap).  A library that is linked dynamically goes unchecked.
+ * The layer between the client library and the kernel: it checks what a server sends, by reply.h,
+ * before the library gets it.  The linker replaces connect(2), recv(2), send(2) and close(2) by
+ * these functions in all code that is linked statically (see the Makefile; ld(1), --wrap).  A
+ * library that is linked dynamically is not checked.
  *
- * The library reads the length of a frame and then its content.  It gets nothing of a frame before
- * all of it has come, and none that is not sound: its connection fails then, with EBADMSG.
+ * The library reads the length of a frame and then its content.  It gets a frame only when the
+ * whole frame has come and is sound.  If a frame is not sound, recv(2) fails with EBADMSG.
  *
- * The mutex is never held while a call waits: the sockets of sessions do not block.
+ * No thread holds the mutex while a call waits: the sockets of sessions do not block.
  */
 #include "ensemble/wire.h"
 
@@ -23,21 +23,28 @@
 #include "base/xalloc.h"
 #include "ensemble/reply.h"
 
-/* There is no connection whose descriptor has a higher number. */
+/* Connections with a descriptor of this number or more are refused. */
 enum { LINES = 65536 };
 
-enum { LENGTH_LEN = 4, BEGINNING_LEN = LENGTH_LEN + 8 };
+enum {
+    LENGTH_LEN = 4,
+    BEGINNING_LEN = LENGTH_LEN + 8, /* with xid and type */
+    SESSION_AT = LENGTH_LEN + 16,   /* in the first request: behind version, zxid and timeout */
+    SESSION_LEN = 8,
+    GREETING_LEN = SESSION_AT + SESSION_LEN,
+};
 
-/* Room that a line keeps between frames, in bytes. */
+/* The buffer that a line keeps between frames, in bytes. */
 #define ROOM_KEPT ((size_t)16 * 1024)
 
 /* A connection of the library. */
 struct line {
     /* What it sends. */
-    unsigned char beginning[BEGINNING_LEN]; /* of the frame under way: length, xid, type */
+    unsigned char beginning[GREETING_LEN]; /* of the frame under way */
     size_t beginning_len;
     size_t left;        /* bytes of that frame that are to follow */
     bool greeted;       /* the first request has been sent, which has neither xid nor type */
+    bool resumes;       /* that one named a session */
     bool authenticated; /* credentials have been sent */
     struct reply_due *due;
     size_t due_begin;
@@ -50,7 +57,7 @@ struct line {
     size_t have;
     size_t given; /* to the library, of a frame that is sound */
     bool sound;
-    bool failed;   /* a frame was not sound: no more is taken */
+    bool failed;   /* a frame was not sound, so the rest is refused */
     bool answered; /* the first reply has come */
 };
 
@@ -100,18 +107,18 @@ bool wire_may_be_of_library(int fd)
 
 /* ---- what the library sends ---- */
 
-/* rest: what is behind the type, of which the library has len bytes to send at once: all. */
+/* Notes a request.  rest: what follows its type, len bytes; the library sends a request at once. */
 static void note_request(struct line *line, const unsigned char *rest, size_t len)
 {
     struct reply_due due = {.xid = (int32_t)number_at(line->beginning + LENGTH_LEN),
                             .type = (int32_t)number_at(line->beginning + LENGTH_LEN + 4)};
 
     line->authenticated |= due.xid == REPLY_XID_AUTH;
-    if (due.xid < 0)
-        return; /* its answer comes out of order */
+    if (reply_is_apart(due.xid))
+        return;
     if (due.type == ZOO_MULTI_OP)
         reply_note_parts(&due, rest, len);
-    /* Not for a few: many may be due. */
+    /* Moves the rest only when half of it is free: many may be due. */
     if (line->due_begin > 0 && line->due_begin >= line->due_end / 2 &&
         line->due_end == line->due_room) {
         memmove(line->due, line->due + line->due_begin,
@@ -126,13 +133,21 @@ static void note_request(struct line *line, const unsigned char *rest, size_t le
     line->due[line->due_end++] = due;
 }
 
-/* Takes in bytes that were sent, len of those that were to be. */
+static void note_greeting(struct line *line)
+{
+    static const unsigned char none[SESSION_LEN];
+
+    line->resumes = memcmp(line->beginning + SESSION_AT, none, SESSION_LEN) != 0;
+    line->greeted = true;
+}
+
+/* Notes what was sent: len of the whole bytes that the library wanted to send. */
 static void note_sent(struct line *line, const unsigned char *bytes, size_t len, size_t whole)
 {
     const unsigned char *end = bytes + whole;
 
     while (len > 0) {
-        size_t wanted = line->greeted ? BEGINNING_LEN : LENGTH_LEN;
+        size_t wanted = line->greeted ? BEGINNING_LEN : GREETING_LEN;
         size_t part;
 
         if (line->left > 0) {
@@ -146,9 +161,10 @@ static void note_sent(struct line *line, const unsigned char *bytes, size_t len,
             if (line->beginning_len == wanted) {
                 if (line->greeted)
                     note_request(line, bytes + part, (size_t)(end - bytes) - part);
+                else
+                    note_greeting(line);
                 line->left = number_at(line->beginning) + LENGTH_LEN - wanted;
                 line->beginning_len = 0;
-                line->greeted = true;
             }
         }
         bytes += part;
@@ -163,10 +179,10 @@ static bool check(struct line *line)
     struct reply_due *oldest = line->due_begin < line->due_end ? &line->due[line->due_begin] : NULL;
     bool taken = false;
 
-    line->sound = line->answered
-                      ? reply_is_sound(line->frame + LENGTH_LEN, line->have - LENGTH_LEN, oldest,
-                                       line->authenticated, &taken)
-                      : reply_is_connect(line->frame + LENGTH_LEN, line->have - LENGTH_LEN);
+    line->sound = line->answered ? reply_is_sound(line->frame + LENGTH_LEN, line->have - LENGTH_LEN,
+                                                  oldest, line->authenticated, &taken)
+                                 : reply_is_connect(line->frame + LENGTH_LEN,
+                                                    line->have - LENGTH_LEN, line->resumes);
     line->answered = true;
     if (taken && oldest) {
         free(oldest->parts);
@@ -175,7 +191,8 @@ static bool check(struct line *line)
     return line->sound;
 }
 
-/* Makes room for more of the frame, but not for all that it says it has. */
+/* Makes room for more of the frame, not at once for the length that it claims.  Returns the room.
+ */
 static size_t make_room(struct line *line, size_t whole)
 {
     if (line->room < whole && line->have == line->room) {
@@ -185,7 +202,7 @@ static size_t make_room(struct line *line, size_t whole)
     return (line->room < whole ? line->room : whole) - line->have;
 }
 
-/* Reads until there is a whole frame.  Returns 1, or what recv(2) has returned. */
+/* Reads until there is a whole sound frame.  Returns 1, or what recv(2) has returned. */
 static ssize_t fill(struct line *line, int fd)
 {
     while (!line->sound) {
@@ -232,7 +249,7 @@ static size_t give(struct line *line, void *bytes, size_t len)
 
 /* ---- in the place of the system's ---- */
 
-/* Returns the line, with the mutex locked; or NULL, without. */
+/* Locks the mutex and returns the line; returns NULL, unlocked, if there is none. */
 static struct line *find_line(int fd)
 {
     struct line *line;
@@ -247,14 +264,19 @@ static struct line *find_line(int fd)
 }
 
 /*
- * A client of a server that is read-only asks others whether they serve writes, in words, and waits
- * for the answer, which has no frame: see ping_rw_server() of zookeeper.c.
+ * Returns true for the four-letter command by which the client of a read-only server asks another
+ * server whether it serves writes.  The answer has no frame; see ping_rw_server() in zookeeper.c.
  */
 static bool is_question(const void *bytes, size_t len)
 {
     static const char question[] = "isro";
 
     return len == sizeof(question) - 1 && memcmp(bytes, question, len) == 0;
+}
+
+int wire_connect_relay(int fd, const struct sockaddr *address, socklen_t len)
+{
+    return __real_connect(fd, address, len);
 }
 
 void wire_hold(void)
@@ -277,10 +299,12 @@ int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len)
     }
     wire_hold();
     wire_go_on();
+    if (!is_line)
+        return __real_connect(fd, address, len);
     pthread_mutex_lock(&mutex);
     owner = getpid();
     forget(fd);
-    if (is_line && fd >= 0)
+    if (fd >= 0)
         lines[fd] = xcalloc(1, sizeof(struct line));
     pthread_mutex_unlock(&mutex);
     return __real_connect(fd, address, len);
@@ -319,7 +343,7 @@ ssize_t __wrap_recv(int fd, void *bytes, size_t len, int flags)
     return got;
 }
 
-/* A forked child must not wait for the mutex, which another thread may have held at the fork. */
+/* Does not lock in a forked child: another thread may have held the mutex at the fork. */
 int __wrap_close(int fd)
 {
     if (line_of(fd) && owner == getpid()) {

@@ -27,15 +27,12 @@
 #define COURTESY (5 * CLOCK_MS)
 
 /* Lets a zkflock inside the command in as this one is.  Returns false with errno. */
-static bool share_access(const struct access_terms *access)
+static bool share_access(const struct options *options)
 {
+    const struct access_terms *access = &options->access;
     const char *const variables[][2] = {
-        {AUTH_FILE_VARIABLE, access->auth_file},
-        {ACCESS_TLS_VARIABLE, access->use_tls               ? "yes"
-                              : getenv(ACCESS_TLS_VARIABLE) ? "no"
-                                                            : NULL},
-        {ACCESS_CACERT_VARIABLE, access->tls.cacert},
-        {ACCESS_CERT_VARIABLE, access->tls.cert},
+        {AUTH_FILE_VARIABLE, access->auth_file},      {ACCESS_TLS_VARIABLE, options_tls(options)},
+        {ACCESS_CACERT_VARIABLE, access->tls.cacert}, {ACCESS_CERT_VARIABLE, access->tls.cert},
         {ACCESS_KEY_VARIABLE, access->tls.key},
     };
 
@@ -101,7 +98,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
      * the runner keeps no descriptor of others open, the guard would.
      */
     if (!keeper->legacy || setenv(SERVERS_VARIABLE, servers_text(options->servers), 1) < 0 ||
-        !share_access(&options->access) || guard_start(&keeper->guard, &mandate) < 0 ||
+        !share_access(options) || guard_start(&keeper->guard, &mandate) < 0 ||
         hook_start(hook, command, options->lock) < 0) {
         log_error("cannot start: %s", strerror(errno));
         keeper_hang_up(keeper);

@@ -7,6 +7,8 @@
  *   MAKE_PARENTS -> JOIN              the lock's znode is made, then the own one in it
  *   ASK_ACL -> JOIN                   with credentials: the own znode gets the lock's ACL, which is
  *                                     asked for before the first JOIN
+ *           -> MAKE_PARENTS -> JOIN   there is no lock yet: it is made first, with the ACL of --acl
+ *                           -> ASK_ACL    another client has made it meanwhile
  *   JOIN  -> BACK_OFF -> ASK_ACL      the lock's znode, or its ACL, is another one by now
  *            BACK_OFF -> LIST -> BACK_OFF    the same, until that has been done  [accept_acl]
  *   JOIN  -> HELD                     alone, nobody vanished: one round trip  [count_consider]

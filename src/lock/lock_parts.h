@@ -28,12 +28,12 @@
 /* Makes /a, /a/b and, with the record, /a/b/c for the lock /a/b/c. */
 void step_make_parents(struct lock *lock);
 
-/* Asks for the ACL of the lock's znode, which the own one is to have. */
+/* Asks for the ACL of the lock's znode, for the own one. */
 void step_ask_acl(struct lock *lock);
 
 /*
- * Makes the own znode, reads the parent.  A client with credentials asks for the ACL first, unless
- * it has.
+ * Creates the own znode and reads the parent.  A client with credentials that does not know the ACL
+ * asks for it first.
  */
 void step_join(struct lock *lock);
 
@@ -242,7 +242,7 @@ void count_write_asked(struct lock *lock);
 /* Notes the answer to ASK_ACL. */
 void own_acl_note(struct lock *lock, const struct session_event *event);
 
-/* Has the own znode get the session's ACL in a lock of that czxid and aversion. */
+/* Gives the own znode the session's ACL, in a lock of this czxid and aversion. */
 void own_acl_take_sessions(struct lock *lock, int64_t czxid, int32_t aversion);
 
 /* ---- leave.c ---- */

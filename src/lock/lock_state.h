@@ -138,15 +138,15 @@ struct above {
 };
 
 /*
- * The ACL that the own znode gets.  That of the lock's znode is asked for by a client with
- * credentials, before it makes the own one.
+ * The ACL that the own znode gets.  A client with credentials asks for the ACL of the lock's znode
+ * before it creates the own one.
  */
 struct own_acl {
     enum {
-        ACL_UNKNOWN, /* to be asked for, by a client with credentials */
-        ACL_ASKED,   /* the lock may be another one by now */
-        ACL_FITS,    /* the own znode stands in the lock that it is of */
-        ACL_OTHER,   /* it stands in another one: is to be made anew, behind a new question */
+        ACL_UNKNOWN, /* a client with credentials has to ask for it */
+        ACL_ASKED,   /* known, but the lock may have been created anew since */
+        ACL_FITS,    /* the own znode is in the lock that the ACL is from */
+        ACL_OTHER,   /* it is in another one: ask again, and create the own znode anew */
     } state;
     struct ACL_vector *list; /* NULL: the session's */
     int64_t czxid;           /* of the lock's znode then; 0: there was none */

@@ -83,9 +83,9 @@ static bool comes_too_late(const struct lock *lock)
 }
 
 /*
- * Returns true if the own znode has the ACL of the lock that it stands in.  If the lock's znode, or
- * its ACL, is not the one that was asked for, begins to make the own one anew.  Goes on with that
- * when this has been refused, or its answer was lost.
+ * Returns true if the own znode has the ACL of the lock that it is in.  If the lock's znode or its
+ * ACL is another one by now, begins to create the own znode anew, and does so again when that was
+ * refused or its answer was lost.
  */
 static bool accept_acl(struct lock *lock)
 {
@@ -142,15 +142,20 @@ void queue_acl_asked(struct lock *lock)
 {
     int rc = lock->rc[TAG_ACL];
 
-    if (rc != ZOK && rc != ZNONODE) {
+    if (!accept_above(lock))
+        return; /* before anything is made below it */
+    if (rc == ZNONODE && lock->remade++ < LOCK_REMAKE_MAX) {
+        /* First the lock: another client could make it meanwhile, with an ACL that others lack. */
+        step_make_parents(lock);
+    } else if (rc != ZOK) {
         leave_because_rc(lock, rc, "read", lock->path);
-        return;
+    } else {
+        lock->acl.state = ACL_ASKED;
+        step_join(lock);
     }
-    lock->acl.state = ACL_ASKED;
-    step_join(lock);
 }
 
-/* Joins with the session's ACL: the server does not take the one of the lock from this client. */
+/* Joins with the session's ACL, because the server refuses the lock's ACL from this client. */
 static void join_without_acl(struct lock *lock)
 {
     own_acl_take_sessions(lock, lock->parent_czxid, lock->parent_aversion);
@@ -179,7 +184,8 @@ void queue_joined(struct lock *lock)
     else if (rc == ZNOAUTH && lock->made)
         leave_because(lock, EXITCODE_NOPERM,
                       "%s was just made with the ACL of --acl, which does not give this client "
-                      "CREATE: name it in --acl, and have %s removed by a client that has DELETE",
+                      "CREATE: name this client in --acl, and have %s removed by a client that has "
+                      "DELETE",
                       lock->path, lock->path);
     else if (rc != ZOK)
         leave_because_rc(lock, rc, "create a znode in", lock->path);

@@ -73,8 +73,10 @@ void step_ask_acl(struct lock *lock)
 {
     if (!lock->leaving)
         lock->phase = LOCK_JOINING;
-    flight_take_off(lock, STEP_ASK_ACL, 1);
+    flight_take_off(lock, STEP_ASK_ACL, 1 + requests_above(lock));
+    lock->above = (struct above){0};
     session_get_acl(lock->session, lock_tag(lock, TAG_ACL), lock->path);
+    read_above(lock);
 }
 
 void step_join(struct lock *lock)

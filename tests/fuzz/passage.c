@@ -19,6 +19,7 @@
 
 #include "authority.h"
 #include "base/clock.h"
+#include "ensemble/wire.h"
 #include "fuzz.h"
 
 enum {
@@ -110,14 +111,14 @@ int64_t __wrap_clock_now(void)
     return now;
 }
 
-int __wrap_connect(int fd, const struct sockaddr *to, socklen_t len)
+int wire_connect_relay(int fd, const struct sockaddr *to, socklen_t len)
 {
     const int small = SNDBUF_SMALL;
     int result;
 
     if (is_small)
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
-    result = __real_connect(fd, to, len);
+    result = connect(fd, to, len);
     if (result < 0 || !in_progress)
         return result;
     errno = EINPROGRESS;
@@ -364,6 +365,7 @@ static void turn(unsigned int keep)
     unsigned int before = interrupts;
     int64_t until;
     bool told;
+    int error;
 
     if (!passage)
         return;
@@ -373,7 +375,8 @@ static void turn(unsigned int keep)
         if (!(keep & 1U << i))
             fds[i].revents = 0;
     told = fds[0].revents & (POLLRDHUP | POLLHUP);
-    if (!passage_go(passage, fds, &why)) {
+    if (!passage_go(passage, fds, &why, &error)) {
+        MUST(error == 0);
         finish(why, until == CLOCK_NEVER, until <= now);
         return;
     }

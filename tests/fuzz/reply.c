@@ -298,7 +298,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     frame = fuzz_copy(input.bytes, input.len);
     is_sound(frame, input.len);
     MUST(!reply_is_sound((unsigned char *)frame, input.len, NULL, authenticated, &taken) || !taken);
-    MUST(!reply_is_connect((unsigned char *)frame, input.len) || input.len == 36 ||
+    MUST(!reply_is_connect((unsigned char *)frame, input.len, which & 1) || input.len == 36 ||
          input.len == 37);
     note(frame, input.len, false);
     check_proper(input);

@@ -21,6 +21,8 @@ enum {
     DUE_MAX = 200,
     PARTS_MAX = 3,
     BEGINNING_LEN = 12, /* of a request: length, xid, type */
+    SESSION_AT = 20,    /* of the first request: length, version, zxid, timeout, session */
+    GREETING_LEN = 28,
     REQUEST_MAX = BEGINNING_LEN + (PARTS_MAX + 1) * 48,
 };
 
@@ -55,6 +57,7 @@ static size_t due_begin;
 static size_t due_end;
 static size_t taken_len; /* of the request under way */
 static bool greeted;
+static bool resumes;
 static bool authenticated;
 static unsigned char request[REQUEST_MAX];
 static size_t request_len;
@@ -161,8 +164,12 @@ static void put_frame(void)
 
 static void put_connect(void)
 {
+    static const uint32_t timeouts[] = {15000, 0, 99, 0x7fffffff};
+
     put_int(36);
-    put_zeros(4 + 4 + 8);
+    put_zeros(4);
+    put_int(timeouts[fuzz_below(&input, 8) % 7 % 4]);
+    put_zeros(8);
     put_int(16);
     put_zeros(16);
 }
@@ -214,7 +221,7 @@ static void begin_frame(void)
     len = number_at(stream + read_len);
     MUST(given_len - read_len == 4 + len);
     MUST(answered ? reply_is_sound(frame, len, oldest, authenticated, &taken)
-                  : reply_is_connect(frame, len));
+                  : reply_is_connect(frame, len, resumes));
     due_begin += taken;
     answered = true;
     frame_end = read_len + 4 + len;
@@ -232,7 +239,7 @@ static void check_broken(void)
     len = number_at(stream + read_len);
     MUST(len > REPLY_MAX || given_len - read_len == 4 + len);
     MUST(len > REPLY_MAX || !(answered ? reply_is_sound(frame, len, oldest, authenticated, &taken)
-                                       : reply_is_connect(frame, len)));
+                                       : reply_is_connect(frame, len, resumes)));
 }
 
 static void receive(size_t most)
@@ -302,7 +309,10 @@ static void draw_parts(struct reply_due *next, unsigned char *types)
     close_buffer_oarchive(&out, 1);
 }
 
-/* Begins a request, which may be one whose answer comes out of order, or that of credentials. */
+/*
+ * Begins a request: the first one, or any other, which may be one whose answer comes out of order,
+ * or that of credentials.
+ */
 static void draw_request(void)
 {
     static const unsigned char of[] = {1, 2, 3, 4, 5, 8, 9, 12, 14, 15, 13, 6};
@@ -310,6 +320,12 @@ static void draw_request(void)
     struct reply_due *next = &due[due_end];
 
     memset(request, 0, sizeof(request));
+    if (!greeted) {
+        request_len = 48;
+        request[3] = 44;
+        request[SESSION_AT + fuzz_below(&input, 8)] = (unsigned char)fuzz_below(&input, 2);
+        return;
+    }
     *next = (struct reply_due){.xid = 1 + (int32_t)due_end};
     request_len = 16;
     request[7] = (unsigned char)next->xid;
@@ -327,7 +343,7 @@ static void draw_request(void)
 /* Sends a request until the kernel has taken all of it, or on another occasion. */
 static void send_request(void)
 {
-    bool had_begun = taken_len >= BEGINNING_LEN;
+    bool had_begun = taken_len >= (greeted ? BEGINNING_LEN : GREETING_LEN);
     unsigned char *bytes;
     ssize_t len;
 
@@ -345,6 +361,10 @@ static void send_request(void)
         authenticated |= request[4] == 0xff && request[7] == (unsigned char)REPLY_XID_AUTH;
         due_end += request[4] == 0;
     }
+    if (!greeted && !had_begun && taken_len >= GREETING_LEN) {
+        for (int i = 0; i < 8; i++)
+            resumes |= request[SESSION_AT + i];
+    }
     if (taken_len == request_len) {
         taken_len = 0;
         greeted = true;
@@ -356,7 +376,7 @@ static void begin(void)
     const struct sockaddr_in address = {.sin_family = AF_INET};
 
     sent_len = given_len = read_len = frame_end = due_begin = due_end = taken_len = 0;
-    closed = answered = broken = greeted = authenticated = false;
+    closed = answered = broken = greeted = resumes = authenticated = false;
     __wrap_connect(FD, (const struct sockaddr *)&address, sizeof(address));
 }
 

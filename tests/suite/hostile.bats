@@ -120,7 +120,7 @@ spoilt_once() {
 
 @test "beside a server that serves, a hostile one is left: the lock is taken and kept" {
   local kind
-  for kind in close half noise flood silent null; do
+  for kind in close half noise flood silent null hasty weeks; do
     server "$kind"
     # The list is shuffled.
     for _ in 1 2; do

@@ -51,7 +51,7 @@ unreachable() {
     run -69 tls -z "$1" --connect-timeout 5 "$LOCK" touch ran
     within 25000 "$begun" "$(now)"
     assert_not_exist ran
-    [[ $output != *"$2"* && $output == *"does not answer while TLS is begun"* ]] || break
+    [[ $output != *"$2"* && $output == *"does not answer in the TLS handshake"* ]] || break
   done
   assert_output --partial "$2"
 }
@@ -63,14 +63,15 @@ refused() {
 }
 
 @test "--tls: servers that speak no TLS, or do not end its beginning" {
-  local not="does not speak TLS there; is that its secureClientPort?"
+  local not="does not speak TLS at this port; is it its secureClientPort?"
   refused noise "" "$not"
   refused mute "" "$not" # a session in the clear
   refused http "" "$not"
-  refused alert "" "speaks no TLS that is understood: tlsv1 alert internal error"
-  refused close "" "ended the connection while TLS was begun"
-  refused silent "" "does not answer while TLS is begun"
-  refused drip "" "does not answer while TLS is begun"
+  refused alert "" "failed in the TLS handshake: tlsv1 alert internal error"
+  refused close "" "ended the connection in the TLS handshake"
+  refused silent "" "does not answer in the TLS handshake"
+  refused drip "" "does not answer in the TLS handshake"
+  refused hello "" "does not answer in the TLS handshake"
 }
 
 @test "--tls: servers that speak TLS, and then are hostile" {
@@ -90,7 +91,7 @@ refused() {
 @test "--tls: beside a server that serves, a hostile one is left, and the lock is taken" {
   local kind
   serve
-  for kind in noise mute alert drip silent half flood; do
+  for kind in noise mute alert drip hello silent half flood; do
     server "$kind"
     run -0 tls -z "$BAD,$SECURE" --connect-timeout 20 "$LOCK" echo ran
     assert_output ran

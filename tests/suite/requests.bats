@@ -81,7 +81,16 @@ with_credentials() {
   LOCK=$LOCK/new
   asks "$LOCK" true
   ends_with 0 "$asker"
-  steps_are ASK_ACL JOIN MAKE_PARENTS JOIN LEAVE CLOSE
+  steps_are ASK_ACL MAKE_PARENTS JOIN LEAVE CLOSE
+}
+
+@test "with credentials: a semaphore that is refused: zkflock has made nothing below it" {
+  with_credentials
+  asks --permits 1 "$LOCK" touch ran
+  ends_with 78 "$asker"
+  LOCK=$LOCK/locks steps_are ASK_ACL_BELOW CLOSE
+  run -1 zk "$ONE" stat "$LOCK/locks"
+  assert_not_exist ran
 }
 
 @test "with credentials: the answer about the ACL is lost" {
@@ -110,7 +119,7 @@ with_credentials() {
   assert contains acl "world:anyone:rwcd,world:anyone:a"
 }
 
-@test "with credentials: the lock did not exist, and another client has made it when zkflock joins" {
+@test "with credentials: the lock did not exist, and another client makes it first" {
   with_credentials
   LOCK=$LOCK/new
   PROXY_OF=create listen hold-request 1
@@ -121,7 +130,7 @@ with_credentials() {
   ZKFLOCK_AUTH_FILE='' zkflock -z "$ONE" --lease 60 "$LOCK" true
   let_pass
   ends_with 0 "$asker"
-  steps_are ASK_ACL JOIN LEAVE ASK_ACL JOIN LEAVE CLOSE
+  steps_are ASK_ACL MAKE_PARENTS ASK_ACL JOIN LEAVE CLOSE
   assert contains acl "world:anyone:rwcda"
 }
 

@@ -107,6 +107,7 @@ given back"
   }
   shown "$PWD/ann"
   shown "$PWD/ann" -z "$ZKFLOCK_SERVERS,other:2181"
+  shown "$PWD/ann" -z "$ZKFLOCK_SERVERS/apps"
   shown none -z "$ONE"
   shown "$PWD/bob" -z "$ONE" --auth-file bob
   unset ZKFLOCK_SERVERS
@@ -124,6 +125,16 @@ given back"
   # A further lock with a section of its own.
   printf '[zkflock]\nacl = creator\n[lock %s]\nkind = shared\n' "$LOCK.b" >config
   run -0 zkflock --config config --auth-file ann --with "$LOCK.b" "$LOCK" echo ran
+  printf '[zkflock]\nacl = creator\n[lock %s]\nacl = creator-read\n' "$LOCK.b" >config
+  run -64 zkflock --config config --auth-file ann --with "$LOCK.b" "$LOCK" touch ran
+  assert_output --partial "the lock $LOCK.b has an ACL of its own (config:4), $LOCK has another"
+  run -64 zkflock --config config --auth-file ann --with "$LOCK" "$LOCK.b" touch ran
+  assert_output --partial "the lock $LOCK.b has an ACL of its own (config:4), $LOCK has another"
+  run -0 zkflock --config config --auth-file ann --acl creator-read --with "$LOCK.b" "$LOCK" echo ran
+  assert_not_exist ran
+  # It is for those who take a lock.
+  run -0 zkflock /t.secured.open true
+  run -0 zkflock --config config --remove /t.secured.open
 }
 
 @test "the environment's TLS: a later 'no' takes its files along, another certificate its key" {
@@ -242,7 +253,7 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
 @test "--acl: a list, as zkCli.sh writes it, for everything that zkflock creates" {
   local hash
   hash=$(digest_of "ann:se cret:x")
-  run -0 zkflock "$LOCK.open" true
+  run -0 zkflock /t.secured.open true
   run -0 zkflock --auth-file ann --acl "digest:ann:$hash:cdrwa,world:anyone:r" --permits 2 "$LOCK/a" true
   run -0 zkflock --auth-file ann --acl "digest:ann:$hash:cdrwa,world:anyone:r" --once-per 1h "$LOCK/b" true
   for node in "$LOCK" "$LOCK/a" "$LOCK/a/leases" "$LOCK/a/locks" "$LOCK/b"; do
@@ -288,10 +299,11 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
   run -0 as_ann setacl "$LOCK.less" "digest:ann:$hash:cdrw"
   own_acl "$LOCK.less" --acl creator
   assert_line "digest:ann:$hash:rwcda"
-  assert_output --partial "warning: the ACL of $LOCK.less is not shown whole to this client, which lacks ADMIN: its contenders there have the ACL of --acl, and who waits behind one and may not read it ends with status 77"
+  assert_output --partial "warning: the server hides a part of the ACL of $LOCK.less from this client, which lacks ADMIN: its znode there has the ACL of --acl, and a client that may not read it cannot wait behind it (status 77)"
   own_acl "$LOCK.less"
-  assert_line "world:anyone:rwcda"
-  assert_output --partial "lacks ADMIN: its contenders there are open to everybody; give --acl"
+  # Others can watch it, and not ask its holder to end.
+  assert_line "digest:ann:$hash:rwcda,world:anyone:r"
+  assert_output --partial "lacks ADMIN: its znode there has the ACL creator-read; give --acl for another one"
 }
 
 @test "--acl: what nobody could use is refused before anything is made" {
@@ -322,7 +334,7 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
   run -0 zkflock --auth-file ann --acl auth::cd,auth::rw "$LOCK" echo ran
   assert_output ran
   run -77 zkflock --auth-file ann --acl "digest:bob:$(digest_of bob:other):cdrwa" "$LOCK.bob" touch ran
-  assert_output "zkflock: $LOCK.bob was just made with the ACL of --acl, which does not give this client CREATE: name it in --acl, and have $LOCK.bob removed by a client that has DELETE"
+  assert_output "zkflock: $LOCK.bob was just made with the ACL of --acl, which does not give this client CREATE: name this client in --acl, and have $LOCK.bob removed by a client that has DELETE"
   assert_not_exist ran
 }
 

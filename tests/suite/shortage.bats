@@ -91,3 +91,40 @@ limited() {
   assert [ -n "$lacking" ]
   assert_not_exist ran
 }
+
+# lacking SYSCALL:ERROR[:when=N] [STRACE-OPTION]... -- ARG...: zkflock, with that error of a system call.
+lacking() {
+  local inject=$1 options=()
+  shift
+  while [ "$1" != -- ]; do
+    options+=("$1")
+    shift
+  done
+  ASAN_OPTIONS=detect_leaks=0 timeout -k 1 30 strace -f -o calls -e trace="${inject%%:*}" -e inject="$inject" "${options[@]}" \
+    zkflock "${@:2}" 3>&- 4>&-
+}
+
+@test "no descriptor or memory for the file of a secret: 71, not 78" {
+  local file error
+  for file in "$PWD/ann" "$KEYS/ca.pem" "$KEYS/server.key" "$KEYS/server.pem"; do
+    for error in EMFILE ENFILE ENOMEM; do
+      run -71 lacking "openat:error=$error" -P "$file" -- -z "$SECURE" --tls --cacert "$KEYS/ca.pem" --cert "$KEYS/server.pem" \
+        --key "$KEYS/server.key" --auth-file "$PWD/ann" "$LOCK" touch ran
+      assert_output --partial "$file: cannot be read"
+    done
+  done
+  assert_not_exist ran
+}
+
+@test "the client library's first socket cannot be had: zkflock tries again, with its credentials" {
+  # The first one of its thread is for getaddrinfo(3).
+  run -0 lacking socket:error=EMFILE:when=2 -- "$LOCK" echo ran
+  assert_output --partial ran
+  run -0 lacking socket:error=EMFILE:when=2 -- --auth-file "$PWD/ann" --acl creator "$LOCK.own" echo ran
+  assert_output --partial ran
+  run -77 zkflock "$LOCK.own" touch ran
+  # A lack that lasts.
+  run -71 lacking socket:error=EMFILE:when=2+ -- --connect-timeout 2 --auth-file "$PWD/ann" "$LOCK.own" touch ran
+  assert_output --partial "Too many open files"
+  assert_not_exist ran
+}

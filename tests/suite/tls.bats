@@ -49,6 +49,9 @@ refused() {
   printf '[zkflock]\ntls = yes\n' >config
   ZKFLOCK_TLS=no run -0 zkflock --config config -z "$PLAIN" "$LOCK" printenv ZKFLOCK_TLS
   assert_output no
+  printf '[zkflock]\ntls = yes\n[lock %s]\ntls = no\n' "$LOCK" >config
+  run -0 zkflock --config config -z "$PLAIN" "$LOCK" printenv ZKFLOCK_TLS
+  assert_output no
   background -z "$SECURE" --tls --cacert "$KEYS/ca.pem" "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done'
   local holder=$!
   eventually test -e held
@@ -64,19 +67,19 @@ refused() {
 
 @test "--tls: a server that cannot prove who it is is not used" {
   serve elsewhere none
-  refused "has a certificate that is not accepted: hostname mismatch"
+  refused "has a certificate that is not accepted: hostname mismatch, it is not for localhost"
   serve expired none
   refused "has a certificate that is not accepted: certificate has expired"
   serve server none
   refused "has a certificate that is not accepted: " --cacert "$KEYS/other.pem"
-  SECURE=$PLAIN refused "ended the connection while TLS was begun, as one does that has no TLS there"
+  SECURE=$PLAIN refused "ended the connection in the TLS handshake: it has no TLS at this port"
 }
 
 @test "--tls: a server that says nothing" {
   serve server none
   coproc SILENT { exec hostile silent 3>&-; }
   read -r -u "${SILENT[0]}" port
-  SECURE=localhost:$port refused "does not answer while TLS is begun"
+  SECURE=localhost:$port refused "does not answer in the TLS handshake"
   eval "exec ${SILENT[1]}>&-"
 }
 
@@ -86,6 +89,10 @@ refused() {
   refused "does not accept the certificate of --cert" --cert "$KEYS/stranger.pem" --key "$KEYS/stranger.key"
   run -0 tls --cert "$KEYS/client.pem" --key "$KEYS/client.key" "$LOCK" echo ran
   assert_output ran
+  # Others see less of the command of one who has an identity.
+  run -0 tls --cert "$KEYS/client.both" "$LOCK" sh -c 'zkflock --list "$1" # a secret' sh "$LOCK"
+  assert_output --regexp " sh$"
+  refute_output --partial secret
   # It is the identity for ACLs.
   run -0 tls --cert "$KEYS/client.both" --acl creator "$LOCK.own" echo ran
   run -77 zkflock -z "$PLAIN" "$LOCK.own" touch ran

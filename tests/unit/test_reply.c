@@ -288,15 +288,48 @@ static void test_order(void)
 
 static void test_connect(void)
 {
-    struct frame frame = {.len = 0};
+    static const struct {
+        int32_t timeout_ms;
+        bool fresh;
+        bool resumed;
+    } cases[] = {
+        {15000, true, true},       {100, true, true},         {24 * 3600 * 1000, true, true},
+        {0, false, true},          {99, false, false},        {-1, false, false},
+        {INT32_MIN, false, false}, {INT32_MAX, false, false}, {24 * 3600 * 1000 + 1, false, false},
+    };
 
-    put_zeros(&frame, 16);
-    put_int(&frame, 16);
-    put_zeros(&frame, 16);
-    for (size_t len = 0; len < 60; len++)
-        CHECK("connect", reply_is_connect(frame.bytes, len) == (len == 36 || len == 37));
-    frame.bytes[19] = 17;
-    CHECK("connect", !reply_is_connect(frame.bytes, 37));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct frame frame = {.len = 0};
+
+        put_zeros(&frame, 4);
+        put_int(&frame, cases[i].timeout_ms);
+        put_zeros(&frame, 8);
+        put_int(&frame, 16);
+        put_zeros(&frame, 16);
+        for (size_t len = 0; len < 60; len++) {
+            bool whole = len == 36 || len == 37;
+
+            CHECK("connect",
+                  reply_is_connect(frame.bytes, len, false) == (whole && cases[i].fresh));
+            CHECK("connect",
+                  reply_is_connect(frame.bytes, len, true) == (whole && cases[i].resumed));
+        }
+        frame.bytes[19] = 17;
+        CHECK("connect", !reply_is_connect(frame.bytes, 37, true));
+    }
+}
+
+/* The library's numbers are negative from 2038 on. */
+static void test_apart(void)
+{
+    const struct reply_due due = {.xid = INT32_MIN + 5, .type = ZOO_DELETE_OP};
+    struct frame frame = header(INT32_MIN + 5, 0);
+    bool taken = false;
+
+    CHECK("2038", !reply_is_apart(due.xid));
+    CHECK("2038", reply_is_sound(frame.bytes, frame.len, &due, false, &taken) && taken);
+    CHECK("apart", reply_is_apart(-1) && reply_is_apart(-2) && reply_is_apart(-4));
+    CHECK("apart", reply_is_apart(-8) && !reply_is_apart(0) && !reply_is_apart(-3));
 }
 
 static void fuzz_replies(void)
@@ -423,6 +456,7 @@ void unit_reply(void)
     test_no_string();
     test_order();
     test_connect();
+    test_apart();
     fuzz_replies();
     test_acl();
     test_acl_entries();
