@@ -268,6 +268,9 @@ static void test_order(void)
         CHECK("unasked", reply_is_sound(frame.bytes, frame.len, &due, false, &taken) == known);
         CHECK("unasked", !taken);
     }
+    frame = header(-2, 0);
+    for (size_t len = 0; len < frame.len; len++)
+        CHECK("a header", !reply_is_sound(frame.bytes, len, &due, false, &taken));
     frame = header(-4, 0);
     CHECK("credentials", reply_is_sound(frame.bytes, frame.len, &due, true, &taken) && !taken);
     frame = header(-1, 0);
@@ -378,6 +381,7 @@ static void test_acl(void)
                                       "world:anyone:cdrw,x",
                                       "world:anyone:cdrw,ip:::q",
                                       "world:anyone:cdrw,auth:r",
+                                      "auth::cdw",
                                       "digest:a:b:cdrw",
                                       "digest:a:cdrw",
                                       "digest:a:" HASH ":cd,digest:c:" HASH ":rw"};
