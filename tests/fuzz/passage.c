@@ -33,10 +33,12 @@ enum {
 
 /* As the linker names them, see the Makefile. */
 int64_t __wrap_clock_now(void);
+int __wrap_connect(int fd, const struct sockaddr *to, socklen_t len);
 int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout);
 int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
 ssize_t __wrap_recv(int fd, void *bytes, size_t len, int flags);
 ssize_t __wrap_send(int fd, const void *bytes, size_t len, int flags);
+int __real_connect(int fd, const struct sockaddr *to, socklen_t len);
 int __real_poll(struct pollfd *fds, nfds_t count, int timeout);
 int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *len);
 ssize_t __real_recv(int fd, void *bytes, size_t len, int flags);
@@ -242,10 +244,11 @@ static void server_works(void)
         int done = SSL_accept(server);
 
         shaken = done == 1;
-        if (!shaken)
-            server_stops(done);
         MUST(!shaken || !refused);
-        return;
+        if (!shaken) {
+            server_stops(done);
+            return;
+        }
     }
     while ((len = SSL_read(server, bytes, sizeof(bytes))) > 0) {
         MUST((size_t)len <= library_wrote - server_read);
@@ -506,7 +509,7 @@ static void act(void)
         change_kernel();
         break;
     case 13:
-        now += fuzz_byte(&input) * 50 * CLOCK_MS;
+        now += 50 * CLOCK_MS * fuzz_byte(&input);
         break;
     case 14:
     case 15:

@@ -65,15 +65,17 @@ spoilt_once() {
 @test "replies to a waiter that are none: it waits on, and gets the lock" {
   for operation in children set; do
     for way in cut bare twice stranger no-path no-auth; do
-      rm -f release
+      rm -f release marked
       hold "$LOCK" release
       spoil "$operation" 1-1 "$way"
-      wait_in_line log -z "$VIA" "$LOCK" sh -c '[ -e release ] && touch next'
+      wait_in_line log -z "$VIA" "$LOCK" sh -c '[ -e release ] && touch next; until [ -e marked ]; do sleep 0.05; done'
       [ "$operation" = set ] || proxy_strikes
       touch release
       ends_with 0 "$holder"
-      ends_with 0 "$waiter"
+      # A command that ends at once leaves no time for the mark.
       [ "$operation" != set ] || proxy_strikes
+      touch marked
+      ends_with 0 "$waiter"
       assert_exist next
       rm next
       close_proxy

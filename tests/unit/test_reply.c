@@ -96,6 +96,12 @@ static void test_replies(void)
     put_zeros(&frame, STAT);
     check_reply("children2", frame, ZOO_GETCHILDREN2_OP);
     frame = header(7, 0);
+    put_int(&frame, 0);
+    check_reply("no children", frame, ZOO_GETCHILDREN_OP);
+    put_zeros(&frame, STAT);
+    check_reply("no children", frame, ZOO_GETCHILDREN2_OP);
+    check_reply("no ACL", frame, ZOO_GETACL_OP);
+    frame = header(7, 0);
     put_int(&frame, 2);
     for (int i = 0; i < 2; i++) {
         put_int(&frame, 31);
@@ -123,8 +129,19 @@ static void put_result(struct frame *frame, int32_t type, bool done)
 
 static void test_multi(void)
 {
+    unsigned char part = ZOO_DELETE_OP;
+    struct reply_due due = {.xid = 7, .type = ZOO_MULTI_OP, .parts = &part, .parts_len = 1};
     struct frame frame = header(7, 0);
+    bool taken;
 
+    put_result(&frame, part, false);
+    put_result(&frame, -1, true);
+    CHECK("one part", reply_is_sound(frame.bytes, frame.len, &due, false, &taken));
+    due.parts_len = 0;
+    frame = header(7, 0);
+    put_result(&frame, -1, true);
+    CHECK("no part", !reply_is_sound(frame.bytes, frame.len, &due, false, &taken));
+    frame = header(7, 0);
     put_result(&frame, ZOO_CHECK_OP, false);
     put_result(&frame, ZOO_SETDATA_OP, false);
     put_zeros(&frame, STAT);
@@ -194,7 +211,9 @@ static void test_parts(void)
     free(due.parts);
     frame.len = len;
     put_result(&frame, ZOO_EXISTS_OP, false);
-    put_zeros(&frame, 40);
+    put_string(&frame, "/x");
+    put_int(&frame, 0);
+    put_result(&frame, -1, true);
     reply_note_parts(&due, frame.bytes, frame.len);
     CHECK("a part that is not known", due.parts_len == 0);
     free(due.parts);
@@ -225,6 +244,10 @@ static void test_no_string(void)
     CHECK("no path", !sound(&frame, frame.len, ZOO_SYNC_OP));
     CHECK("no data", sound(&frame, frame.len, ZOO_GETDATA_OP));
     frame = header(7, 0);
+    put_int(&frame, -2);
+    put_zeros(&frame, STAT);
+    CHECK("data of -2", !sound(&frame, frame.len, ZOO_GETDATA_OP));
+    frame = header(7, 0);
     put_int(&frame, 1);
     put_int(&frame, -1);
     CHECK("no name", !sound(&frame, frame.len, ZOO_GETCHILDREN_OP));
@@ -245,6 +268,9 @@ static void test_order(void)
         CHECK("unasked", reply_is_sound(frame.bytes, frame.len, &due, false, &taken) == known);
         CHECK("unasked", !taken);
     }
+    frame = header(-2, 0);
+    for (size_t len = 0; len < frame.len; len++)
+        CHECK("a header", !reply_is_sound(frame.bytes, len, &due, false, &taken));
     frame = header(-4, 0);
     CHECK("credentials", reply_is_sound(frame.bytes, frame.len, &due, true, &taken) && !taken);
     frame = header(-1, 0);
@@ -353,6 +379,9 @@ static void test_acl(void)
                                       "world:anyone:cdrw,",
                                       ",world:anyone:cdrw",
                                       "world:anyone:cdrw,x",
+                                      "world:anyone:cdrw,ip:::q",
+                                      "world:anyone:cdrw,auth:r",
+                                      "auth::cdw",
                                       "digest:a:b:cdrw",
                                       "digest:a:cdrw",
                                       "digest:a:" HASH ":cd,digest:c:" HASH ":rw"};
@@ -373,6 +402,28 @@ static void test_acl(void)
         CHECK(bad[i], !acl_parse(bad[i], &fault) && fault);
         free(fault);
     }
+}
+
+static void test_acl_entries(void)
+{
+    static const char letters[] = "rwcda"; /* in the order of their bits */
+
+    for (int i = 0; letters[i]; i++) {
+        char text[] = "world:anyone:cdrw,ip:fe80::1:?";
+        struct ACL_vector *acl;
+        struct ACL_vector *copy;
+        char *fault;
+
+        text[strlen(text) - 1] = letters[i];
+        acl = acl_parse(text, &fault);
+        copy = acl_copy(acl);
+        CHECK(text, copy && copy->count == 2 && copy->data[1].perms == 1 << i);
+        CHECK(text, strcmp(copy->data[1].id.scheme, "ip") == 0);
+        CHECK(text, strcmp(copy->data[1].id.id, "fe80::1") == 0);
+        acl_free(copy);
+        acl_free(acl);
+    }
+    CHECK("a copy of none", !acl_copy(NULL) && !acl_needs_credentials(NULL));
 }
 
 static void test_acl_inherit(void)
@@ -412,5 +463,6 @@ void unit_reply(void)
     test_apart();
     fuzz_replies();
     test_acl();
+    test_acl_entries();
     test_acl_inherit();
 }
