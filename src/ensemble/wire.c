@@ -291,16 +291,14 @@ void wire_go_on(void)
 
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len)
 {
-    bool is_line = address->sa_family == AF_INET || address->sa_family == AF_INET6;
-
-    if (is_line && fd >= LINES) {
+    if (address->sa_family != AF_INET && address->sa_family != AF_INET6)
+        return __real_connect(fd, address, len);
+    if (fd >= LINES) {
         errno = EMFILE;
         return -1;
     }
     wire_hold();
     wire_go_on();
-    if (!is_line)
-        return __real_connect(fd, address, len);
     pthread_mutex_lock(&mutex);
     owner = getpid();
     forget(fd);
