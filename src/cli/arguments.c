@@ -177,8 +177,8 @@ static int take_environment(struct options *options)
 }
 
 /*
- * Takes the auth file of the environment, unless the environment has servers that differ from those
- * in effect; their chroot does not matter.  Call it when all other settings are known.
+ * Takes the auth file of the environment, unless the environment has servers and one of those in
+ * effect is none of them.  Call it when all other settings are known.
  */
 static int take_credentials(struct options *options)
 {
@@ -186,7 +186,7 @@ static int take_credentials(struct options *options)
         settings_find(&options->settings, CHOICE_SERVERS, options->name);
     const char *home = getenv(SERVERS_VARIABLE);
 
-    if (home && *home && !servers_alike(home, servers ? servers->text : SERVERS_DEFAULT, true))
+    if (home && *home && !servers_within(servers ? servers->text : SERVERS_DEFAULT, home))
         return 0;
     return take_variable(options, "$" AUTH_FILE_VARIABLE, "auth-file");
 }
@@ -276,17 +276,22 @@ static void take_listed(struct options *options)
 
 /*
  * Takes the config files.  They are checked without the command line: a mistake that it overrides
- * is still a mistake.  Only the servers of the command line and the environment are taken into
- * account, because they decide whether the locks share an ensemble.
+ * is still a mistake.  Only what decides whether locks can be taken together is taken into account:
+ * servers, ACL and credentials of the command line and the environment.
  */
 static int take_config(struct options *options)
 {
     struct settings files = {0};
-    const struct setting *servers = settings_find(&options->settings, CHOICE_SERVERS, NULL);
+    static const enum choice shared[] = {CHOICE_SERVERS, CHOICE_ACL, CHOICE_AUTH_FILE,
+                                         CHOICE_TLS_CERT};
     int status = config_read(&files, options->config_file);
 
-    if (servers)
-        settings_add(&files, servers);
+    for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {
+        const struct setting *setting = settings_find(&options->settings, shared[i], NULL);
+
+        if (setting)
+            settings_add(&files, setting);
+    }
     if (status == 0)
         status = resolve_check_all(&files, options->action);
     for (size_t i = 0; i < files.len; i++)

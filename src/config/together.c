@@ -116,28 +116,7 @@ static const char *servers_of(const struct options *options, const char *name)
 
 bool together_same_ensemble(const struct options *options, const char *name)
 {
-    return servers_alike(servers_of(options, name), servers_of(options, options->name), false);
-}
-
-/*
- * Finds a lock of --with that has another ACL when it is used alone: if this one made it, others
- * would have the rights that LOCK gives.
- */
-static int find_acl_fault(const struct options *options)
-{
-    const struct setting *main_acl = settings_find(&options->settings, CHOICE_ACL, options->name);
-
-    for (size_t i = 0; i < options->with_len; i++) {
-        const char *name = options->with[i].path;
-        const struct setting *own = settings_find(&options->settings, CHOICE_ACL, name);
-        const struct setting *special = own && own->lock ? own : main_acl;
-
-        if (own != main_acl && (!own || !main_acl || strcmp(own->text, main_acl->text) != 0))
-            return log_failure(
-                EXITCODE_USAGE, "the lock %s has an ACL of its own (%s), %s has another",
-                special->lock, special->origin, special == own ? options->name : name);
-    }
-    return 0;
+    return servers_alike(servers_of(options, name), servers_of(options, options->name));
 }
 
 /* Finds a lock of --with that has other servers when it is used alone. */
@@ -154,6 +133,43 @@ static int find_servers_fault(const struct options *options)
                                "the lock %s has servers of its own (%s), %s has others", special,
                                settings_find(&options->settings, CHOICE_SERVERS, special)->origin,
                                is_own ? options->name : name);
+    }
+    return 0;
+}
+
+/* Returns the value of a choice for a LOCK; "" for none. */
+static const char *text_of(const struct options *options, enum choice choice, const char *name)
+{
+    const struct setting *setting = settings_find(&options->settings, choice, name);
+
+    return setting ? setting->text : choice == CHOICE_ACL ? "open" : "";
+}
+
+/*
+ * Finds a lock of --with that others take with another ACL, or as another user: if this zkflock
+ * created it, it would keep them out, or let others in.
+ */
+static int find_user_fault(const struct options *options)
+{
+    static const struct {
+        enum choice choice;
+        const char *what;
+    } rows[] = {{CHOICE_ACL, "an ACL"},
+                {CHOICE_AUTH_FILE, "an auth file"},
+                {CHOICE_TLS_CERT, "a certificate"}};
+
+    for (size_t i = 0; i < options->with_len * 3 && takes_lock(options); i++) {
+        enum choice choice = rows[i % 3].choice;
+        const char *name = options->with[i / 3].path;
+        const struct setting *own = settings_find(&options->settings, choice, name);
+        const struct setting *main_one = settings_find(&options->settings, choice, options->name);
+        const struct setting *special = own && own->lock ? own : main_one;
+
+        if (special &&
+            strcmp(text_of(options, choice, name), text_of(options, choice, options->name)) != 0)
+            return log_failure(EXITCODE_USAGE, "the lock %s has %s of its own (%s), unlike %s",
+                               special->lock, rows[i % 3].what, special->origin,
+                               special == own ? options->name : name);
     }
     return 0;
 }
@@ -284,7 +300,7 @@ int together_check(struct options *options, bool whole)
         blamed = blame(settings_find(&options->settings, CHOICE_WITH, options->name));
         status = find_servers_fault(options);
         if (status == 0)
-            status = find_acl_fault(options);
+            status = find_user_fault(options);
         if (status == 0)
             status = find_paths(options);
         if (status == 0)

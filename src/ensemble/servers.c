@@ -93,28 +93,58 @@ struct servers *servers_parse(const char *text, char **fault)
     return servers;
 }
 
-static bool share_host(const struct servers *servers, const struct servers *others)
+static bool has_host(const struct servers *servers, const struct host *host)
 {
     for (size_t i = 0; i < servers->hosts_len; i++)
-        for (size_t j = 0; j < others->hosts_len; j++)
-            if (strcasecmp(servers->hosts[i].name, others->hosts[j].name) == 0 &&
-                strcmp(servers->hosts[i].port, others->hosts[j].port) == 0)
-                return true;
+        if (strcasecmp(servers->hosts[i].name, host->name) == 0 &&
+            strcmp(servers->hosts[i].port, host->port) == 0)
+            return true;
     return false;
 }
 
-bool servers_alike(const char *text, const char *other, bool any_chroot)
+/* Returns how many hosts of the first are among those of the other. */
+static size_t count_common(const struct servers *servers, const struct servers *others)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < servers->hosts_len; i++)
+        count += has_host(others, &servers->hosts[i]);
+    return count;
+}
+
+/* Reads both; either may be NULL then. */
+static void parse_both(const char *text, const char *other, struct servers *both[2])
 {
     char *fault = NULL;
-    struct servers *one = servers_parse(text, &fault);
-    struct servers *two = one ? servers_parse(other, &fault) : NULL;
-    bool alike =
-        two && (any_chroot || strcmp(one->chroot, two->chroot) == 0) && share_host(one, two);
 
+    both[0] = servers_parse(text, &fault);
+    both[1] = both[0] ? servers_parse(other, &fault) : NULL;
     free(fault);
-    servers_free(one);
-    servers_free(two);
+}
+
+bool servers_alike(const char *text, const char *other)
+{
+    struct servers *both[2];
+    bool alike;
+
+    parse_both(text, other, both);
+    alike = both[1] && strcmp(both[0]->chroot, both[1]->chroot) == 0 &&
+            count_common(both[0], both[1]) > 0;
+    servers_free(both[0]);
+    servers_free(both[1]);
     return alike;
+}
+
+bool servers_within(const char *text, const char *all)
+{
+    struct servers *both[2];
+    bool within;
+
+    parse_both(text, all, both);
+    within = both[1] && count_common(both[0], both[1]) == both[0]->hosts_len;
+    servers_free(both[0]);
+    servers_free(both[1]);
+    return within;
 }
 
 const char *servers_text(const struct servers *servers)

@@ -27,11 +27,17 @@ struct servers;
 struct servers *servers_parse(const char *text, char **fault);
 
 /*
- * Returns true if two connect strings that can be read mean the same: the same chroot, or whatever
- * chroot, and a host and port in common, since a server belongs to one ensemble.  Compares names,
- * and does not look them up.
+ * Returns true if two connect strings that can be read mean the same: the same chroot, and a host
+ * and port in common, since a server belongs to one ensemble.  Compares names, and does not look
+ * them up.
  */
-bool servers_alike(const char *text, const char *other, bool any_chroot);
+bool servers_alike(const char *text, const char *other);
+
+/*
+ * Returns true if each host and port of a connect string is in the other one, whatever the chroots.
+ * Compares names, too.
+ */
+bool servers_within(const char *text, const char *all);
 
 /* The connect string as the user wrote it, for messages. */
 const char *servers_text(const struct servers *servers);

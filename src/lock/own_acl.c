@@ -21,7 +21,7 @@ static struct ACL_vector *guess(const struct lock *lock)
                 lock->path,
                 given ? "its znode there has the ACL of --acl, and a client that may not read it "
                         "cannot wait behind it (status 77)"
-                      : "its znode there has the ACL creator-read; give --acl for another one");
+                      : "its znode there has the ACL creator-read");
     return given ? NULL : acl_parse("creator-read", &fault);
 }
 

@@ -171,6 +171,7 @@ static void join_without_acl(struct lock *lock)
 void queue_joined(struct lock *lock)
 {
     int rc = lock->rc[TAG_CREATE];
+    bool needs_no_list = is_last_change(lock) && !own_acl_is_doubtful(lock);
 
     if (!accept_above(lock))
         return; /* before anything is made below it */
@@ -198,11 +199,9 @@ void queue_joined(struct lock *lock)
         leave_because_rc(lock, lock->rc[TAG_PARENT], "read", lock->path);
     else if (!accept_znode(lock) || !accept_acl(lock))
         return;
-    else if (own_acl_is_doubtful(lock))
-        wait_in_line(lock);
-    else if (lock->terms.permits && is_last_change(lock))
+    else if (lock->terms.permits && needs_no_list)
         permit_consider(lock);
-    else if (lock->census.children == 1 && is_last_change(lock))
+    else if (lock->census.children == 1 && needs_no_list)
         count_consider(lock); /* the create is the proof */
     else
         wait_in_line(lock);

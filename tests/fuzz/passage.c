@@ -111,14 +111,14 @@ int64_t __wrap_clock_now(void)
     return now;
 }
 
-int wire_connect_relay(int fd, const struct sockaddr *to, socklen_t len)
+int wire_connect_relay(int fd, const struct sockaddr *address, socklen_t len)
 {
     const int small = SNDBUF_SMALL;
     int result;
 
     if (is_small)
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
-    result = connect(fd, to, len);
+    result = connect(fd, address, len);
     if (result < 0 || !in_progress)
         return result;
     errno = EINPROGRESS;

@@ -106,7 +106,7 @@ given back"
     assert_line --regexp "auth-file += $1 "
   }
   shown "$PWD/ann"
-  shown "$PWD/ann" -z "$ZKFLOCK_SERVERS,other:2181"
+  shown none -z "$ZKFLOCK_SERVERS,other:2181"
   shown "$PWD/ann" -z "$ZKFLOCK_SERVERS/apps"
   shown none -z "$ONE"
   shown "$PWD/bob" -z "$ONE" --auth-file bob
@@ -127,11 +127,23 @@ given back"
   run -0 zkflock --config config --auth-file ann --with "$LOCK.b" "$LOCK" echo ran
   printf '[zkflock]\nacl = creator\n[lock %s]\nacl = creator-read\n' "$LOCK.b" >config
   run -64 zkflock --config config --auth-file ann --with "$LOCK.b" "$LOCK" touch ran
-  assert_output --partial "the lock $LOCK.b has an ACL of its own (config:4), $LOCK has another"
+  assert_output --partial "the lock $LOCK.b has an ACL of its own (config:4), unlike $LOCK"
   run -64 zkflock --config config --auth-file ann --with "$LOCK" "$LOCK.b" touch ran
-  assert_output --partial "the lock $LOCK.b has an ACL of its own (config:4), $LOCK has another"
+  assert_output --partial "the lock $LOCK.b has an ACL of its own (config:4), unlike $LOCK"
   run -0 zkflock --config config --auth-file ann --acl creator-read --with "$LOCK.b" "$LOCK" echo ran
   assert_not_exist ran
+  # Nor one that another user takes; the same ACL by default is no other one.
+  printf '[zkflock]\nauth-file = %s\n[lock %s]\nauth-file = %s\n' "$PWD/ann" "$LOCK.b" "$PWD/bob" >config
+  run -64 zkflock --config config --with "$LOCK.b" "$LOCK" touch ran
+  assert_output --partial "the lock $LOCK.b has an auth file of its own (config:4), unlike $LOCK"
+  run -0 zkflock --config config --auth-file ann --with "$LOCK.b" "$LOCK" echo ran
+  printf '[lock %s]\nacl = open\n[lock %s]\nwith = %s\n' "$LOCK.b" "$LOCK.c" "$LOCK.b" >config
+  run -0 zkflock --config config --list "$LOCK.a"
+  printf '[lock %s]\nacl = creator\n[lock %s]\nwith = %s\n' "$LOCK.b" "$LOCK.c" "$LOCK.b" >config
+  run -0 zkflock --config config --list "$LOCK.a"
+  run -78 zkflock --config config "$LOCK.c" touch ran
+  assert_output --partial "config:4: the lock $LOCK.b has an ACL of its own (config:2), unlike $LOCK.c"
+  printf '[zkflock]\nacl = creator\n' >config
   # It is for those who take a lock.
   run -0 zkflock /t.secured.open true
   run -0 zkflock --config config --remove /t.secured.open
@@ -303,7 +315,7 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
   own_acl "$LOCK.less"
   # Others can watch it, and not ask its holder to end.
   assert_line "digest:ann:$hash:rwcda,world:anyone:r"
-  assert_output --partial "lacks ADMIN: its znode there has the ACL creator-read; give --acl for another one"
+  assert_output --partial "lacks ADMIN: its znode there has the ACL creator-read"
 }
 
 @test "--acl: what nobody could use is refused before anything is made" {

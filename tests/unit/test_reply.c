@@ -418,8 +418,8 @@ static void test_acl_entries(void)
         acl = acl_parse(text, &fault);
         copy = acl_copy(acl);
         CHECK(text, copy && copy->count == 2 && copy->data[1].perms == 1 << i);
-        CHECK(text, strcmp(copy->data[1].id.scheme, "ip") == 0);
-        CHECK(text, strcmp(copy->data[1].id.id, "fe80::1") == 0);
+        CHECK(text, copy && strcmp(copy->data[1].id.scheme, "ip") == 0);
+        CHECK(text, copy && strcmp(copy->data[1].id.id, "fe80::1") == 0);
         acl_free(copy);
         acl_free(acl);
     }
