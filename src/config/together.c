@@ -146,8 +146,8 @@ static const char *text_of(const struct options *options, enum choice choice, co
 }
 
 /*
- * Finds a lock of --with that others take with another ACL, or as another user: if this zkflock
- * created it, it would keep them out, or let others in.
+ * Finds a lock of --with that others take with another ACL, or, with one that is not open, as
+ * another user: if this zkflock created it, it would keep them out, or let others in.
  */
 static int find_user_fault(const struct options *options)
 {
@@ -158,9 +158,11 @@ static int find_user_fault(const struct options *options)
                 {CHOICE_AUTH_FILE, "an auth file"},
                 {CHOICE_TLS_CERT, "a certificate"}};
 
-    for (size_t i = 0; i < options->with_len * 3 && takes_lock(options); i++) {
-        enum choice choice = rows[i % 3].choice;
-        const char *name = options->with[i / 3].path;
+    size_t count = !takes_lock(options) ? 0 : acl_is_open(options->acl) ? 1 : 3;
+
+    for (size_t i = 0; i < options->with_len * count; i++) {
+        enum choice choice = rows[i % count].choice;
+        const char *name = options->with[i / count].path;
         const struct setting *own = settings_find(&options->settings, choice, name);
         const struct setting *main_one = settings_find(&options->settings, choice, options->name);
         const struct setting *special = own && own->lock ? own : main_one;
@@ -168,7 +170,7 @@ static int find_user_fault(const struct options *options)
         if (special &&
             strcmp(text_of(options, choice, name), text_of(options, choice, options->name)) != 0)
             return log_failure(EXITCODE_USAGE, "the lock %s has %s of its own (%s), unlike %s",
-                               special->lock, rows[i % 3].what, special->origin,
+                               special->lock, rows[i % count].what, special->origin,
                                special == own ? options->name : name);
     }
     return 0;

@@ -37,9 +37,10 @@ struct passage {
     int remote;
     const struct tls_library *library;
     SSL *ssl;
-    short remote_events; /* what OpenSSL waits for; when OPEN, without POLLIN */
-    struct buffer out;   /* to the server */
-    struct buffer in;    /* from it */
+    short remote_events;      /* what OpenSSL waits for; when OPEN, without POLLIN */
+    bool read_waits_to_write; /* OpenSSL reads no more before it has answered a key update */
+    struct buffer out;        /* to the server */
+    struct buffer in;         /* from it */
     char text[TLS_WHY_SIZE];
 };
 
@@ -96,10 +97,10 @@ int64_t passage_wait(const struct passage *passage, struct pollfd fds[PASSAGE_FD
         return passage->deadline;
     if (is_empty(&passage->out))
         fds[0].events |= POLLIN;
-    if (is_empty(&passage->in))
-        fds[1].events |= POLLIN;
-    else
+    if (!is_empty(&passage->in))
         fds[0].events |= POLLOUT;
+    else if (!passage->read_waits_to_write)
+        fds[1].events |= POLLIN;
     if (!fds[1].events)
         fds[1].fd = -1; /* else poll(2) would report a server that has hung up again and again */
     return CLOCK_NEVER;
@@ -219,8 +220,11 @@ static bool go_in(struct passage *passage, const char **why, int *error)
             passage->library->ERR_clear_error();
             len = passage->library->SSL_read(passage->ssl, in->bytes, (int)ROOM);
             if (len <= 0) {
-                if (waits(passage, len))
+                if (waits(passage, len)) {
+                    passage->read_waits_to_write =
+                        passage->library->SSL_get_error(passage->ssl, len) == SSL_ERROR_WANT_WRITE;
                     return true;
+                }
                 *why = tls_why(passage->ssl, len, passage->text, error);
                 return false;
             }
@@ -251,6 +255,7 @@ bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], c
     }
     if (passage->state != CONNECTING)
         passage->remote_events = 0;
+    passage->read_waits_to_write = false;
     if (passage->state == SHAKING && !shake(passage, why, error))
         return false;
     /* When the library has left, the passage does not wait for the server to take the rest. */
@@ -261,6 +266,12 @@ bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], c
         return true;
     *why = silence(passage);
     return false;
+}
+
+void passage_cut(const struct passage *passage)
+{
+    shutdown(passage->remote, SHUT_RDWR);
+    shutdown(passage->local, SHUT_RDWR);
 }
 
 void passage_free(struct passage *passage)

@@ -35,6 +35,9 @@ int64_t passage_wait(const struct passage *passage, struct pollfd fds[PASSAGE_FD
 bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why,
                 int *error);
 
+/* Shuts both connections down, by any thread: the next passage_go() ends the passage. */
+void passage_cut(const struct passage *passage);
+
 /* Closes both connections and frees the passage. */
 void passage_free(struct passage *passage);
 

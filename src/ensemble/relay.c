@@ -49,6 +49,8 @@ struct relay {
     struct gate *gates;
     uint16_t *ports;
     size_t gates_len;
+    pthread_mutex_t mutex; /* of changes to what follows, which the thread alone makes */
+    bool ending;           /* a new passage is cut at once */
     struct {
         struct passage *passage;
         const struct gate *gate;
@@ -123,8 +125,12 @@ static void let_in(struct relay *relay, const struct gate *gate, int local)
         relay->trouble(relay->context, strerror(errno), errno);
         return;
     }
+    pthread_mutex_lock(&relay->mutex);
     relay->under_way[relay->under_way_len].passage = passage;
     relay->under_way[relay->under_way_len++].gate = gate;
+    if (relay->ending)
+        passage_cut(passage);
+    pthread_mutex_unlock(&relay->mutex);
 }
 
 static void take_connections(struct relay *relay, const struct gate *gate)
@@ -167,8 +173,10 @@ static void pass(struct relay *relay, size_t i, const struct pollfd *fds)
         relay->trouble(relay->context, why, error);
     else if (why)
         tell(relay, relay->under_way[i].gate, why);
-    passage_free(passage);
+    pthread_mutex_lock(&relay->mutex);
     relay->under_way[i] = relay->under_way[--relay->under_way_len];
+    pthread_mutex_unlock(&relay->mutex);
+    passage_free(passage);
 }
 
 static void *run(void *argument)
@@ -201,8 +209,10 @@ static void *run(void *argument)
             if (fds[1 + i].revents)
                 take_connections(relay, &relay->gates[i]);
     }
+    pthread_mutex_lock(&relay->mutex);
     while (relay->under_way_len)
         passage_free(relay->under_way[--relay->under_way_len].passage);
+    pthread_mutex_unlock(&relay->mutex);
     free(fds);
     return NULL;
 }
@@ -253,6 +263,7 @@ struct relay *relay_start(const struct tls *tls, const struct servers *servers,
     struct relay *relay = xcalloc(1, sizeof(*relay));
     int error;
 
+    pthread_mutex_init(&relay->mutex, NULL);
     relay->tls = tls;
     relay->trouble = trouble;
     relay->context = context;
@@ -281,7 +292,6 @@ struct relay *relay_start(const struct tls *tls, const struct servers *servers,
     errno = error;
 failed:
     error = errno;
-    relay_stop(relay);
     relay_end(relay, false);
     errno = error;
     return NULL;
@@ -292,12 +302,28 @@ const uint16_t *relay_ports(const struct relay *relay)
     return relay->ports;
 }
 
-void relay_stop(struct relay *relay)
+void relay_cut(struct relay *relay)
+{
+    if (!relay)
+        return;
+    pthread_mutex_lock(&relay->mutex);
+    for (size_t i = 0; i < relay->under_way_len; i++)
+        passage_cut(relay->under_way[i].passage);
+    pthread_mutex_unlock(&relay->mutex);
+}
+
+/* A server can hold the thread in OpenSSL until its connection is cut. */
+static void stop(struct relay *relay)
 {
     const uint64_t one = 1;
 
-    if (relay && relay->started && write(relay->end_fd, &one, sizeof(one)) < 0)
+    pthread_mutex_lock(&relay->mutex);
+    relay->ending = true;
+    pthread_mutex_unlock(&relay->mutex);
+    relay_cut(relay);
+    if (write(relay->end_fd, &one, sizeof(one)) < 0)
         abort(); /* cannot happen: the counter would have to reach 2^64 */
+    pthread_join(relay->thread, NULL);
 }
 
 void relay_end(struct relay *relay, bool keep_ports)
@@ -305,7 +331,7 @@ void relay_end(struct relay *relay, bool keep_ports)
     if (!relay)
         return;
     if (relay->started)
-        pthread_join(relay->thread, NULL);
+        stop(relay);
     for (size_t i = 0; i < relay->gates_len; i++)
         if (relay->gates[i].listener >= 0 && !keep_ports)
             close(relay->gates[i].listener);
@@ -313,6 +339,7 @@ void relay_end(struct relay *relay, bool keep_ports)
         close(relay->end_fd);
     for (size_t i = 0; i < relay->gates_len; i++)
         free(relay->gates[i].name);
+    pthread_mutex_destroy(&relay->mutex);
     free(relay->gates);
     free(relay->ports);
     free(relay);

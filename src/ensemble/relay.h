@@ -35,15 +35,12 @@ struct relay *relay_start(const struct tls *tls, const struct servers *servers,
 const uint16_t *relay_ports(const struct relay *relay);
 
 /*
- * Asks the thread to end.  A server can hold it in OpenSSL until its connection is shut down: that
- * is to be done between this call and relay_end().  NULL is allowed.
- */
-void relay_stop(struct relay *relay);
-
-/*
- * Waits for the thread after relay_stop(), ends all connections and frees the relay.  keep_ports:
- * the library may connect once more, and must not find another process there.  NULL is allowed.
+ * Ends the thread and all connections, and frees the relay.  keep_ports: the library may connect
+ * once more, and must not find another process there.  NULL is allowed.
  */
 void relay_end(struct relay *relay, bool keep_ports);
+
+/* Breaks off all connections; NULL has none. */
+void relay_cut(struct relay *relay);
 
 #endif

@@ -17,7 +17,7 @@ enum {
 };
 
 /* Session timeouts that servers agree on, in ms. */
-enum { TIMEOUT_MIN_MS = 100, TIMEOUT_MAX_MS = 24 * 3600 * 1000 };
+enum { TIMEOUT_MIN_MS = 100, TIMEOUT_MAX_MS = 3600 * 1000 };
 
 /* What is left of a frame.  Once it was too short, sound stays false. */
 struct rest {

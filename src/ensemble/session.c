@@ -32,6 +32,14 @@ static int64_t first_patience(const struct session *session)
     return session->relay ? 3 * FIRST_PATIENCE : FIRST_PATIENCE;
 }
 
+/* The same after a loss of contact, when a silent server must not use up a short lease. */
+static int64_t next_patience(const struct session *session)
+{
+    int64_t patience = clock_earlier(first_patience(session), session->failover.patience);
+
+    return patience > FIRST_PATIENCE ? patience : FIRST_PATIENCE;
+}
+
 /* How long to wait for a handle that could not even begin to connect. */
 #define NO_SOCKET_PAUSE (50 * CLOCK_MS)
 
@@ -216,9 +224,6 @@ void session_close(struct session *session)
         return;
     bool closed = drop_handle(session);
 
-    relay_stop(session->relay);
-    if (session->relay)
-        failover_cut(&session->failover);
     relay_end(session->relay, !closed);
     if (!closed)
         return; /* the library's threads may still use it */
@@ -343,6 +348,7 @@ static int64_t tick_connection(struct session *session)
          */
         if (now >= session->attempt_until && !session_alive(session)) {
             failover_cut(&session->failover);
+            relay_cut(session->relay);
             if (session_alive(session))
                 return session->attempt_until = now + FIRST_PATIENCE; /* until its event is read */
             if (!drop_handle(session))
@@ -356,7 +362,7 @@ static int64_t tick_connection(struct session *session)
         pace_end(&session->pace, session->handle);
     if (!session->connected) {
         int64_t look =
-            failover_watch_handshake(&session->failover, session->handle, FIRST_PATIENCE);
+            failover_watch_handshake(&session->failover, session->handle, next_patience(session));
 
         return session->paced ? pace_tick(&session->pace, session->handle, look, loss_due(session))
                               : look;

@@ -49,8 +49,8 @@ ssize_t __real_send(int fd, const void *bytes, size_t len, int flags);
 static struct tls *clients[2]; /* without a certificate, and with one */
 static SSL_CTX *context;       /* the server's */
 static int listener;
-static struct sockaddr_un address = {.sun_family = AF_UNIX};
-static socklen_t address_len;
+static struct sockaddr_un where = {.sun_family = AF_UNIX};
+static socklen_t where_len;
 static struct identity servers[5];
 static unsigned char of_library[ROOM]; /* what it says */
 static unsigned char of_server[ROOM];
@@ -384,10 +384,25 @@ static void turn(unsigned int keep)
     MUST(!told || interrupts < before); /* else it waited for the server to take more */
 }
 
+/* While the library and the server do nothing, the passage soon has nothing to do, either. */
+static void idle(void)
+{
+    recv_most = send_most = interrupts = unconnected = 0;
+    for (int turns = 0; passage; turns++) {
+        struct pollfd fds[PASSAGE_FDS];
+
+        passage_wait(passage, fds);
+        if (__real_poll(fds, PASSAGE_FDS, 0) <= 0)
+            break;
+        turn(3);
+        MUST(turns < TURNS_MAX);
+    }
+}
+
 /* Has all go on until nothing does any more, with such turns alone as poll() asks for. */
 static void settle(void)
 {
-    int idle = 0;
+    int idle_turns = 0;
 
     recv_most = send_most = interrupts = unconnected = 0;
     for (int turns = 0;; turns++) {
@@ -407,8 +422,8 @@ static void settle(void)
             turn(3);
         else if (moved == before)
             break;
-        idle = moved == before ? idle + 1 : 0;
-        MUST(idle < IDLE_MAX && turns < TURNS_MAX);
+        idle_turns = moved == before ? idle_turns + 1 : 0;
+        MUST(idle_turns < IDLE_MAX && turns < TURNS_MAX);
     }
 }
 
@@ -558,11 +573,11 @@ static void make_once(void)
     free_identity(&other);
     free_identity(&client);
     listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    address_len = sizeof(address.sun_family);
-    MUST(bind(listener, (struct sockaddr *)&address, address_len) == 0);
+    where_len = sizeof(where.sun_family);
+    MUST(bind(listener, (struct sockaddr *)&where, where_len) == 0);
     MUST(listen(listener, 4) == 0);
-    address_len = sizeof(address);
-    MUST(getsockname(listener, (struct sockaddr *)&address, &address_len) == 0);
+    where_len = sizeof(where);
+    MUST(getsockname(listener, (struct sockaddr *)&where, &where_len) == 0);
     signal(SIGPIPE, SIG_IGN); /* as the keeper has it */
     for (size_t i = 0; i < ROOM; i++) {
         number = number * 1664525 + 1013904223;
@@ -621,8 +636,8 @@ static bool begin(void)
         passage = passage_new(clients[0], pair[0], (struct sockaddr *)&nobody, sizeof(nobody),
                               calls[call].names, calls[call].count);
     else
-        passage = passage_new(clients[(bits & 32) > 0], pair[0], (struct sockaddr *)&address,
-                              address_len, calls[call].names, calls[call].count);
+        passage = passage_new(clients[(bits & 32) > 0], pair[0], (struct sockaddr *)&where,
+                              where_len, calls[call].names, calls[call].count);
     if (!passage) {
         MUST((bits & 0xc0) == 0xc0 && errno == ENOENT);
         return false;
@@ -657,6 +672,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (begin()) {
         while (input.len > 0)
             act();
+        idle();
         settle();
         if (passage && !garbled) {
             MUST(!library_ended && !server_ended && !refused && !unreachable);

@@ -140,9 +140,9 @@ teardown() {
   serve -tls1_2 -nocert -cipher aNULL:@SECLEVEL=0
   OPENSSL_CONF=$PWD/lenient.cnf refused "or has no cipher in common" localhost
   # This one allows ciphers that need no certificate.
-  sed -i s/DEFAULT:/ALL:/ lenient.cnf
+  sed s/DEFAULT:/ALL:/ lenient.cnf >anonymous.cnf
   serve -tls1_2 -nocert -cipher aNULL:@SECLEVEL=0
-  OPENSSL_CONF=$PWD/lenient.cnf refused "shows no certificate" localhost
+  OPENSSL_CONF=$PWD/anonymous.cnf refused "shows no certificate" localhost
   all_refused
 }
 
@@ -180,7 +180,7 @@ while True:
   port=$(sed -n 's/^ACCEPT.*://p' got.0)
   refused "ended the connection in the TLS handshake" localhost --lease 4 --session-timeout 1
   all_refused
-  # The beginning of TLS each time.
+  # The beginning of TLS each time, if anything.
   assert [ "$(grep -c ^1603 got.0)" -ge 3 ]
-  refute grep -v -e ^ACCEPT -e ^1603 got.0
+  refute grep -v -e ^ACCEPT -e ^1603 -e '^$' got.0
 }

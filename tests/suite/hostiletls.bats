@@ -88,6 +88,16 @@ refused() {
   refused flood tls "for 5 s while joining the queue"
 }
 
+@test "--tls: a server that holds up the handshake ends with zkflock, also beside hundreds of open descriptors" {
+  local begun
+  server hello
+  begun=$(now)
+  run -69 timeout -k 1 30 bash -c 'ulimit -n 4096; for ((i = 0; i < 600; i++)); do exec {fd}</dev/null; done; exec zkflock "$@"' - \
+    -z "$BAD" --tls --cacert "$KEYS/ca.pem" --connect-timeout 3 "$LOCK" touch ran
+  within 20000 "$begun" "$(now)"
+  assert_not_exist ran
+}
+
 @test "--tls: beside a server that serves, a hostile one is left, and the lock is taken" {
   local kind
   serve

@@ -134,8 +134,9 @@ given back"
   assert_not_exist ran
   # Nor one that another user takes; the same ACL by default is no other one.
   printf '[zkflock]\nauth-file = %s\n[lock %s]\nauth-file = %s\n' "$PWD/ann" "$LOCK.b" "$PWD/bob" >config
-  run -64 zkflock --config config --with "$LOCK.b" "$LOCK" touch ran
+  run -64 zkflock --config config --acl creator --with "$LOCK.b" "$LOCK" touch ran
   assert_output --partial "the lock $LOCK.b has an auth file of its own (config:4), unlike $LOCK"
+  run -0 zkflock --config config --with "$LOCK.b" "$LOCK.open" true
   run -0 zkflock --config config --auth-file ann --with "$LOCK.b" "$LOCK" echo ran
   printf '[lock %s]\nacl = open\n[lock %s]\nwith = %s\n' "$LOCK.b" "$LOCK.c" "$LOCK.b" >config
   run -0 zkflock --config config --list "$LOCK.a"

@@ -296,9 +296,9 @@ static void test_connect(void)
         bool fresh;
         bool resumed;
     } cases[] = {
-        {15000, true, true},       {100, true, true},         {24 * 3600 * 1000, true, true},
+        {15000, true, true},       {100, true, true},         {3600 * 1000, true, true},
         {0, false, true},          {99, false, false},        {-1, false, false},
-        {INT32_MIN, false, false}, {INT32_MAX, false, false}, {24 * 3600 * 1000 + 1, false, false},
+        {INT32_MIN, false, false}, {INT32_MAX, false, false}, {3600 * 1000 + 1, false, false},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
