@@ -123,6 +123,9 @@ $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/flags
 $(BUILD)/zk: tests/tools/zk.c $(BUILD)/flags
 	$(call say,CC,$<)$(CC) $(all_cppflags) -std=gnu11 $(WARNINGS) $(CFLAGS) -o $@ $< $(ZOOKEEPER_LIB) -lpthread -lm
 
+$(BUILD)/rekey: tests/tools/rekey.c $(BUILD)/flags
+	$(call say,CC,$<)$(CC) $(all_cppflags) -std=gnu11 $(WARNINGS) $(CFLAGS) -o $@ $< -lssl -lcrypto
+
 # What goes together, as the program has it.
 $(BUILD)/table: tests/combine/table.c $(filter-out %/main.o,$(objects))
 	$(call say,LD,$@)$(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) $(wire_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
@@ -167,7 +170,7 @@ fuzzed: $(fuzzers)
 
 -include $(wildcard $(BUILD)/*.d $(BUILD)/*/*.d)
 
-checked: all $(BUILD)/unit $(BUILD)/zk $(BUILD)/table $(BUILD)/interop/Contend.class \
+checked: all $(BUILD)/unit $(BUILD)/zk $(BUILD)/rekey $(BUILD)/table $(BUILD)/interop/Contend.class \
 	$(BUILD)/interop/Revoke.class $(BUILD)/chaos/clockshift.so
 
 # The head comment.

@@ -156,6 +156,25 @@ via_tls() {
   kill "$server_pid" 2>/dev/null || true # it may have ended
 }
 
+all_sleep() { ! grep -qs '^State:.[^S]' "/proc/$1"/task/*/status; } # all_sleep PID: each of its threads
+
+@test "--tls: a server that asks for new keys and reads no answer: zkflock sleeps" {
+  local lister line
+  coproc HOSTILE { exec rekey "$KEYS/server.both" "${ONE##*:}" 3>&-; }
+  server_pid=$HOSTILE_PID
+  read -r -u "${HOSTILE[0]}" line
+  background -z "localhost:$line" --tls --cacert "$KEYS/ca.pem" --session-timeout 60 --list --watch "$LOCK" >listed 2>log
+  lister=$!
+  eventually test -s listed
+  echo >&"${HOSTILE[1]}"
+  read -r -t 60 -u "${HOSTILE[0]}" line
+  assert_equal "$line" full
+  # A thread that never sleeps would seldom be seen to.
+  for _ in 1 2 3 4 5 6 7 8; do eventually all_sleep "$lister"; done
+  kill "$lister"
+  ends_with 143 "$lister"
+}
+
 # gates PID: the relay's ports; library PID: the port of the client library, and the gate that it uses.
 gates() { ss -Htnlp | sed -n "s/.*127.0.0.1:\([0-9]*\) .*pid=$1,.*/\1/p" | sort -u; }
 library() {
