@@ -26,7 +26,7 @@ load remove
   hold "$LOCK" release
   local before
   before=$(zk "$ONE" stat "$LOCK")
-  for option in "" -n "-w 0.3"; do
+  for option in "" -n "-w 2"; do
     # shellcheck disable=SC2086 # options
     run -1 removal $option "$LOCK"
     assert_output --regexp "^zkflock: $LOCK is not removed: it is in use, by .*@.* pid [0-9]+: sh -c "
