@@ -287,6 +287,7 @@ static int find_part_faults(const struct options *options, const struct setting 
 int together_check(struct options *options, bool whole)
 {
     static const enum choice times[] = {CHOICE_LEASE, CHOICE_KILL_AFTER, CHOICE_LOCK_DELAY};
+    static const enum choice users[] = {CHOICE_WITH, CHOICE_ACL};
     const struct setting *blamed = blame(foremost(options, times, 3));
     const struct apart *row = apart_find(options, whole);
     int status = find_lease_fault(options);
@@ -301,8 +302,12 @@ int together_check(struct options *options, bool whole)
     if (status == 0 && options->name) {
         blamed = blame(settings_find(&options->settings, CHOICE_WITH, options->name));
         status = find_servers_fault(options);
-        if (status == 0)
+        if (status == 0) {
+            blamed = blame(foremost(options, users, 2));
             status = find_user_fault(options);
+            if (status == 0)
+                blamed = blame(settings_find(&options->settings, CHOICE_WITH, options->name));
+        }
         if (status == 0)
             status = find_paths(options);
         if (status == 0)

@@ -61,7 +61,7 @@ APART = [frozenset(row.split()) for row in (
     "shared plain", "shared permits", "exclusive permits", "unfair permits", "style permits",
     "once permits", "once shared", "shared unfair", "exclusive unfair", "style unfair",
     "hold conflict", "now every-time", "skip-exit-code every-time", "retry-delay no-retry",
-    "names json", "names watch", "held watch", "creator nobody", "tls-file no-tls", "key no-cert")]
+    "names json", "names watch", "held watch", "with own-acl", "with own-auth creator", "creator nobody", "tls-file no-tls", "key no-cert")]
 
 
 def in_effect(items):
@@ -101,7 +101,8 @@ def features_of(items, means):
         if not present & features.keys():
             features[absent] = {78}
     if means["action"] not in TAKES:
-        features.pop("creator", None)  # it makes no znode
+        for made in ("creator", "own-acl", "own-auth"):
+            features.pop(made, None)  # it makes no znode
     if means["action"] == "--show-config":
         for shown in ("retry-delay", "skip-exit-code"):
             features.pop(shown, None)
@@ -126,6 +127,10 @@ def refusal(items, means):
     written = {feature for item in items if item.line for feature in item.features}
     if action == "--hold":
         written.discard("once")
+    if action not in TAKES or any(item.words and item.choice == "acl" for item in items):
+        written.discard("own-acl")
+    if action not in TAKES or any(item.words and item.choice == "auth" for item in items):
+        written.discard("own-auth")
     if any(row <= written for row in APART):
         return {78}
     features = features_of(items, means)
