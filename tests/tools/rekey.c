@@ -77,7 +77,7 @@ static void ask_for_keys(SSL *ssl, int client)
         if (SSL_get_key_update_type(ssl) == SSL_KEY_UPDATE_NONE)
             SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED);
         SSL_do_handshake(ssl);
-    } while (poll(&fd, 1, FULL_AFTER) > 0);
+    } while (poll(&fd, 1, FULL_AFTER) > 0 && !(fd.revents & (POLLERR | POLLHUP)));
 }
 
 int main(int argc, char **argv)
