@@ -140,9 +140,10 @@ $LOCK released ben@[^ ]*\$"
 }
 
 @test "--list --watch: a waiter for permits does not leave when its turn comes" {
-  watch "$LOCK"
-  eventually seen " $LOCK free$"
+  # Held before --watch begins: taking a permit, ann could be seen in the queue.
   holder ann --permits 1 "$LOCK"
+  watch "$LOCK"
+  eventually seen " $LOCK held ann@"
   LOGNAME=ben wait_in_line log.ben --permits 1 "$LOCK" sh -c 'until [ -e ben.go ]; do sleep 0.05; done'
   eventually seen " $LOCK waiting ben@"
   LOGNAME="cat" wait_in_line log.cat --permits 1 "$LOCK" sh -c 'until [ -e cat.go ]; do sleep 0.05; done'
@@ -154,7 +155,7 @@ $LOCK released ben@[^ ]*\$"
   end_all_but_watch cat.go
   eventually seen " $LOCK released cat@"
   run sed -n 's/.* \([a-z]* [a-z]*\)@.*/\1/p' seen
-  assert_output "acquired ann
+  assert_output "held ann
 waiting ben
 waiting cat
 released ann
