@@ -119,84 +119,6 @@ bool together_same_ensemble(const struct options *options, const char *name)
     return servers_alike(servers_of(options, name), servers_of(options, options->name));
 }
 
-/* Finds a lock of --with that has other servers when it is used alone. */
-static int find_servers_fault(const struct options *options)
-{
-    for (size_t i = 0; i < options->with_len; i++) {
-        const char *name = options->with[i].path;
-        const struct setting *own = settings_find(&options->settings, CHOICE_SERVERS, name);
-        bool is_own = own && own->lock;
-        const char *special = is_own ? name : options->name;
-
-        if (!together_same_ensemble(options, name))
-            return log_failure(EXITCODE_USAGE,
-                               "the lock %s has servers of its own (%s), %s has others", special,
-                               settings_find(&options->settings, CHOICE_SERVERS, special)->origin,
-                               is_own ? options->name : name);
-    }
-    return 0;
-}
-
-/* Returns the value of a choice for a LOCK; "" for none. */
-static const char *text_of(const struct options *options, enum choice choice, const char *name)
-{
-    const struct setting *setting = settings_find(&options->settings, choice, name);
-
-    return setting ? setting->text : choice == CHOICE_ACL ? "open" : "";
-}
-
-/*
- * Finds a lock of --with that others take with another ACL, or, with one that is not open, as
- * another user: if this zkflock created it, it would keep them out, or let others in.
- */
-static int find_user_fault(const struct options *options)
-{
-    static const struct {
-        enum choice choice;
-        const char *what;
-    } rows[] = {{CHOICE_ACL, "an ACL"},
-                {CHOICE_AUTH_FILE, "an auth file"},
-                {CHOICE_TLS_CERT, "a certificate"}};
-
-    size_t count = !takes_lock(options) ? 0 : acl_is_open(options->acl) ? 1 : 3;
-
-    for (size_t i = 0; i < options->with_len * count; i++) {
-        enum choice choice = rows[i % count].choice;
-        const char *name = options->with[i / count].path;
-        const struct setting *own = settings_find(&options->settings, choice, name);
-        const struct setting *main_one = settings_find(&options->settings, choice, options->name);
-        const struct setting *special = own && own->lock ? own : main_one;
-
-        if (special &&
-            strcmp(text_of(options, choice, name), text_of(options, choice, options->name)) != 0)
-            return log_failure(EXITCODE_USAGE, "the lock %s has %s of its own (%s), unlike %s",
-                               special->lock, rows[i % count].what, special->origin,
-                               special == own ? options->name : name);
-    }
-    return 0;
-}
-
-char *together_path(const struct options *options, const char *name)
-{
-    const struct setting *path = settings_find(&options->settings, CHOICE_PATH, name);
-    const struct setting *root = settings_find(&options->settings, CHOICE_ROOT, name);
-
-    return values_lock_path(path ? path->text : name, root ? root->text : LOCKNAME_ROOT);
-}
-
-static int find_paths(struct options *options)
-{
-    for (size_t i = 0; i < options->with_len; i++) {
-        char *path = together_path(options, options->with[i].path);
-
-        if (!path)
-            return EXITCODE_USAGE;
-        xreplace(&options->with[i].path, path);
-    }
-    options->lock = together_path(options, options->name);
-    return options->lock ? 0 : EXITCODE_USAGE;
-}
-
 /* Returns the setting that counts most among those of these choices; CHOICE_OWN is none. */
 static const struct setting *foremost(const struct options *options, const enum choice *choices,
                                       size_t count)
@@ -219,6 +141,87 @@ static const struct setting *blame(const struct setting *setting)
 {
     log_set_place(setting ? setting->origin : NULL);
     return setting;
+}
+
+/*
+ * What the locks of --with have to have in common with LOCK: the servers; the ACL, else what this
+ * zkflock creates would keep others out, or let them in; and under an ACL that is not open, the
+ * user.  fallback is the value without a setting; beside is what may be blamed beside --with.
+ */
+static const struct common {
+    enum choice choice;
+    const char *what;
+    const char *fallback;
+    enum choice beside;
+} commons[] = {
+    {CHOICE_SERVERS, "servers", SERVERS_DEFAULT, CHOICE_SERVERS},
+    {CHOICE_ACL, "an ACL", "open", CHOICE_ACL},
+    {CHOICE_AUTH_FILE, "an auth file", "", CHOICE_ACL},
+    {CHOICE_TLS_CERT, "a certificate", "", CHOICE_ACL},
+};
+
+static bool counts(const struct options *options, const struct common *common)
+{
+    return common->choice == CHOICE_SERVERS ||
+           (takes_lock(options) && (common->choice == CHOICE_ACL || !acl_is_open(options->acl)));
+}
+
+/* Finds a lock of --with that has one of these of its own, or that LOCK has of its own. */
+static int find_common_fault(const struct options *options, const struct common *common,
+                             const char *name)
+{
+    const struct setting *own = settings_find(&options->settings, common->choice, name);
+    const struct setting *mine = settings_find(&options->settings, common->choice, options->name);
+    const struct setting *special = own && own->lock ? own : mine;
+    const char *theirs = own ? own->text : common->fallback;
+    const char *ours = mine ? mine->text : common->fallback;
+    bool alike =
+        common->choice == CHOICE_SERVERS ? servers_alike(theirs, ours) : strcmp(theirs, ours) == 0;
+
+    return alike || !special
+               ? 0
+               : log_failure(EXITCODE_USAGE, "the lock %s has %s of its own (%s), unlike %s",
+                             special->lock, common->what, special->origin,
+                             special == own ? options->name : name);
+}
+
+static int find_common_faults(const struct options *options, const struct setting **blamed)
+{
+    int status = 0;
+
+    for (size_t i = 0; i < sizeof(commons) / sizeof(commons[0]); i++) {
+        const enum choice choices[] = {CHOICE_WITH, commons[i].beside};
+
+        if (!counts(options, &commons[i]))
+            continue;
+        *blamed = blame(foremost(options, choices, 2));
+        for (size_t j = 0; status == 0 && j < options->with_len; j++)
+            status = find_common_fault(options, &commons[i], options->with[j].path);
+        if (status)
+            break;
+    }
+    return status;
+}
+
+char *together_path(const struct options *options, const char *name)
+{
+    const struct setting *path = settings_find(&options->settings, CHOICE_PATH, name);
+    const struct setting *root = settings_find(&options->settings, CHOICE_ROOT, name);
+
+    return values_lock_path(path ? path->text : name, root ? root->text : LOCKNAME_ROOT);
+}
+
+static int find_paths(struct options *options)
+{
+    for (size_t i = 0; i < options->with_len; i++) {
+        char *path = together_path(options, options->with[i].path);
+
+        if (!path)
+            return EXITCODE_USAGE;
+        xreplace(&options->with[i].path, path);
+    }
+    options->lock = together_path(options, options->name);
+    return options->lock ? 0 : EXITCODE_USAGE;
 }
 
 /* Returns the first part that no lock may have, with its slash; NULL if there is none. */
@@ -287,7 +290,6 @@ static int find_part_faults(const struct options *options, const struct setting 
 int together_check(struct options *options, bool whole)
 {
     static const enum choice times[] = {CHOICE_LEASE, CHOICE_KILL_AFTER, CHOICE_LOCK_DELAY};
-    static const enum choice users[] = {CHOICE_WITH, CHOICE_ACL};
     const struct setting *blamed = blame(foremost(options, times, 3));
     const struct apart *row = apart_find(options, whole);
     int status = find_lease_fault(options);
@@ -300,14 +302,9 @@ int together_check(struct options *options, bool whole)
     for (size_t i = 0; status == 0 && options->name && i < options->with_len; i++)
         blamed = take_with_kind(options, &options->with[i], &status);
     if (status == 0 && options->name) {
-        blamed = blame(settings_find(&options->settings, CHOICE_WITH, options->name));
-        status = find_servers_fault(options);
-        if (status == 0) {
-            blamed = blame(foremost(options, users, 2));
-            status = find_user_fault(options);
-            if (status == 0)
-                blamed = blame(settings_find(&options->settings, CHOICE_WITH, options->name));
-        }
+        status = find_common_faults(options, &blamed);
+        if (status == 0)
+            blamed = blame(settings_find(&options->settings, CHOICE_WITH, options->name));
         if (status == 0)
             status = find_paths(options);
         if (status == 0)

@@ -1,5 +1,6 @@
 #include "ensemble/fault.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,11 @@ const char *fault_text(int rc)
 enum exitcode fault_status(int rc)
 {
     return find(rc)->status;
+}
+
+bool fault_is_lack(long error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
 }
 
 static char *not_permitted(const char *what, const char *path)

@@ -5,6 +5,8 @@
 #ifndef ZKFLOCK_FAULT_H
 #define ZKFLOCK_FAULT_H
 
+#include <stdbool.h>
+
 #include "base/exitcode.h"
 
 /* Returns the fault in a few words: "not permitted". */
@@ -12,6 +14,9 @@ const char *fault_text(int rc);
 
 /* Returns the exit status of a run that ends because of it. */
 enum exitcode fault_status(int rc);
+
+/* Returns true for an errno that means a lack of memory, descriptors or buffers. */
+bool fault_is_lack(long error);
 
 /*
  * Returns a sentence that tells what was to be done to the znode at path, why it was not done, and,

@@ -123,16 +123,21 @@ static bool finish_connect(struct passage *passage)
     return true;
 }
 
-/* Notes what OpenSSL waits for.  Returns false if it does not wait, but has failed or ended. */
-static bool waits(struct passage *passage, int returned)
+/*
+ * Notes what OpenSSL waits for.  Returns SSL_ERROR_WANT_READ or SSL_ERROR_WANT_WRITE; 0 if it does
+ * not wait, but has failed or ended.
+ */
+static int waits(struct passage *passage, int returned)
 {
     int kind = passage->library->SSL_get_error(passage->ssl, returned);
 
     if (kind == SSL_ERROR_WANT_WRITE)
         passage->remote_events |= POLLOUT;
-    if (kind == SSL_ERROR_WANT_READ && passage->state == SHAKING)
+    else if (kind != SSL_ERROR_WANT_READ)
+        return 0;
+    else if (passage->state == SHAKING)
         passage->remote_events |= POLLIN;
-    return kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE;
+    return kind;
 }
 
 /* Returns what to report of a server that has not answered. */
@@ -220,11 +225,11 @@ static bool go_in(struct passage *passage, const char **why, int *error)
             passage->library->ERR_clear_error();
             len = passage->library->SSL_read(passage->ssl, in->bytes, (int)ROOM);
             if (len <= 0) {
-                if (waits(passage, len)) {
-                    passage->read_waits_to_write =
-                        passage->library->SSL_get_error(passage->ssl, len) == SSL_ERROR_WANT_WRITE;
+                int wait = waits(passage, len);
+
+                passage->read_waits_to_write = wait == SSL_ERROR_WANT_WRITE;
+                if (wait)
                     return true;
-                }
                 *why = tls_why(passage->ssl, len, passage->text, error);
                 return false;
             }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "ensemble/fault.h"
 
 static char *fault_of(const char *path, const char *secret, const struct stat *st)
 {
@@ -26,7 +27,7 @@ static char *fault_of(const char *path, const char *secret, const struct stat *s
 
 enum exitcode private_file_status(int error)
 {
-    return error == EMFILE || error == ENFILE || error == ENOMEM ? EXITCODE_OSERR : EXITCODE_CONFIG;
+    return fault_is_lack(error) ? EXITCODE_OSERR : EXITCODE_CONFIG;
 }
 
 int private_file_open(const char *path, const char *secret, enum exitcode *status, char **fault)

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "ensemble/fault.h"
 #include "ensemble/handle.h"
 #include "ensemble/wire.h"
 
@@ -74,7 +75,7 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
 /* In the relay's thread. */
 static void note_server(void *context, const char *text, int error)
 {
-    trouble_note(context, text, trouble_is_lack(error));
+    trouble_note(context, text, fault_is_lack(error));
 }
 
 /* ---- opening and closing ---- */

@@ -170,9 +170,6 @@ bool trouble_last(struct session *session, char text[TROUBLE_SIZE]);
 /* Returns true if the trouble is why this process has left a server: that is more exact. */
 bool trouble_is_exact(struct session *session);
 
-/* Returns true for an errno that means a lack of memory, descriptors or buffers. */
-bool trouble_is_lack(long error);
-
 /* Notes why this process leaves a server, or, if lacking, why it can use none. */
 void trouble_note(struct session *session, const char *text, bool lacking);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "ensemble/fault.h"
 #include "ensemble/session_state.h"
 
 /* A server that refuses a client just closes the connection. */
@@ -31,11 +32,6 @@ void trouble_forget(struct session *session)
     session->lacking = session->left = false;
     session->trouble[0] = '\0';
     pthread_mutex_unlock(&session->mutex);
-}
-
-bool trouble_is_lack(long error)
-{
-    return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
 }
 
 /* The library calls an end of file EHOSTDOWN. */
@@ -66,7 +62,7 @@ static void remember(struct session *session, const char *message)
         snprintf(session->trouble, sizeof(session->trouble), "%s", unsound);
     } else if (!was_closed(error)) {
         session->left = false;
-        session->lacking = trouble_is_lack(error);
+        session->lacking = fault_is_lack(error);
         snprintf(session->trouble, sizeof(session->trouble), "%.*s", (int)(end - begin - 1),
                  begin + 1);
     } else if (!session->left) {

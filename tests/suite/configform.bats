@@ -115,9 +115,9 @@ mistake() {
     "[lock a]" "kind = shared" "permits = 3"
   mistake "file:3: /locks/b is given twice; --with names further locks" \
     "[lock a]" "path = /locks/b" "with = b"
-  mistake "file:2: the lock b has servers of its own (file:4), a has others" \
+  mistake "file:2: the lock b has servers of its own (file:4), unlike a" \
     "[lock a]" "with = c, b" "[lock b]" "servers = b:1"
-  mistake "file:3: the lock a has servers of its own (file:2), b has others" \
+  mistake "file:3: the lock a has servers of its own (file:2), unlike b" \
     "[lock a]" "servers = b:1" "with = b" "[lock b]" "path = /x/b"
   # The message blames the command line for its own mistakes.
   printf '[zkflock]\nlease = 20s\nkill-after = 8s\n' >file

@@ -213,9 +213,9 @@ $LOCK/s2 shared"
   for config in all file environment; do
     [ "$config" != environment ] || export ZKFLOCK_SERVERS=$ONE
     run -78 zkflock --config "$config" "$LOCK/x" touch ran
-    assert_output "zkflock: $config:3: the lock job has servers of its own ($config:2), $LOCK/deploy has others"
+    assert_output "zkflock: $config:3: the lock job has servers of its own ($config:2), unlike $LOCK/deploy"
     sed -i /^with/d "$config"
-    refuses 64 "the lock other has servers of its own ($config:4), $LOCK/deploy has others" \
+    refuses 64 "the lock other has servers of its own ($config:4), unlike $LOCK/deploy" \
       --config "$config" --with "$LOCK/deploy" other touch ran
   done
 }
