@@ -259,6 +259,14 @@ SSL *tls_connection(const struct tls *tls, int fd, const char *const *names, siz
     return NULL;
 }
 
+bool tls_is_proven(const SSL *ssl)
+{
+    const struct tls_library *library = tls_library_load();
+
+    return library->SSL_get0_peer_certificate(ssl) &&
+           library->SSL_get_verify_result(ssl) == X509_V_OK;
+}
+
 /* Returns true if the alert of the server is about the client's certificate, or the lack of one. */
 static bool is_about_certificate(int reason)
 {
@@ -274,8 +282,9 @@ static const char *of_reason(SSL *ssl, unsigned long error, char text[TLS_WHY_SI
     const struct tls_library *library = tls_library_load();
     int reason = ERR_GET_REASON(error);
     const char *words = library->ERR_reason_error_string(error);
+    bool proven = tls_is_proven(ssl);
 
-    switch (reason) {
+    switch (proven ? 0 : reason) {
     case SSL_R_WRONG_VERSION_NUMBER:
     case SSL_R_PACKET_LENGTH_TOO_LONG:
     case SSL_R_HTTP_REQUEST:
@@ -292,6 +301,7 @@ static const char *of_reason(SSL *ssl, unsigned long error, char text[TLS_WHY_SI
                    : "wants a client certificate; give --cert and --key";
     snprintf(text, TLS_WHY_SIZE, "%s: %s",
              is_about_certificate(reason) ? "does not accept the certificate of --cert"
+             : proven                     ? "failed in TLS"
                                           : "failed in the TLS handshake",
              words ? words : "unknown error");
     return text;
@@ -332,14 +342,6 @@ const char *tls_why(SSL *ssl, int returned, char text[TLS_WHY_SIZE], int *error)
         return NULL;
     return verified == X509_V_OK ? of_reason(ssl, library->ERR_peek_last_error(), text)
                                  : of_certificate(ssl, verified, text);
-}
-
-bool tls_is_proven(const SSL *ssl)
-{
-    const struct tls_library *library = tls_library_load();
-
-    return library->SSL_get0_peer_certificate(ssl) &&
-           library->SSL_get_verify_result(ssl) == X509_V_OK;
 }
 
 bool tls_has_certificate(const struct tls *tls)

@@ -135,6 +135,13 @@ via_tls() {
   close_proxy
 }
 
+@test "--tls: a server that no longer speaks TLS once the session has begun" {
+  server torn tls
+  run -69 tls -z "$BAD" --connect-timeout 4 "$LOCK" touch ran
+  assert_output --regexp "^zkflock: no answer from $BAD for 4 s while joining the queue: 127.0.0.1:$port failed in TLS: wrong version number; "
+  assert_not_exist ran
+}
+
 @test "--tls: a server that asks for new keys all the time" {
   # The session has begun by then, or has not: each is borne.
   coproc HOSTILE {
