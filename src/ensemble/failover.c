@@ -78,7 +78,7 @@ static bool leads_to_a_network(int fd)
  * Shuts down the library's socket to this server, or for NULL all of its sockets, and those of the
  * relay.  Returns false if the library had none.
  */
-static bool cut(const struct failover *failover, const struct sockaddr_storage *server)
+static bool cut(struct failover *failover, const struct sockaddr_storage *server)
 {
     bool done = false;
 
@@ -87,20 +87,27 @@ static bool cut(const struct failover *failover, const struct sockaddr_storage *
 
         if (duplicate < 0)
             continue;
-        if (server ? leads_to(duplicate, server) : leads_to_a_network(duplicate))
-            done |= shutdown(duplicate, SHUT_RDWR) == 0 && wire_may_be_of_library(fd);
+        if (server ? leads_to(duplicate, server) : leads_to_a_network(duplicate)) {
+            bool of_library = wire_may_be_of_library(fd);
+
+            if (of_library)
+                failover->cut = true; /* first, or the library might log the end before */
+            done |= shutdown(duplicate, SHUT_RDWR) == 0 && of_library;
+        }
         if (duplicate != fd)
             close(duplicate);
     }
+    if (!done)
+        failover->cut = false;
     return done;
 }
 
-bool failover_cut(const struct failover *failover)
+bool failover_cut(struct failover *failover)
 {
     return cut(failover, NULL);
 }
 
-bool failover_leave(const struct failover *failover, zhandle_t *handle)
+bool failover_leave(struct failover *failover, zhandle_t *handle)
 {
     struct sockaddr_storage server = {0};
     socklen_t len = sizeof(server);

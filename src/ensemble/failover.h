@@ -8,6 +8,7 @@
 #ifndef ZKFLOCK_FAILOVER_H
 #define ZKFLOCK_FAILOVER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/select.h>
@@ -24,13 +25,14 @@ struct failover {
     unsigned int handshakes; /* that were broken off since there was contact */
     int fds;
     fd_set foreign; /* descriptors that were open before the library's */
+    atomic_bool cut; /* the end of a connection that the library logs next is of this process */
 };
 
 /* Before the library opens its first descriptor: what is open now is not its socket. */
 void failover_init(struct failover *failover);
 
 /* Leaves the server; returns false if there is no contact to one, or no way to leave it. */
-bool failover_leave(const struct failover *failover, zhandle_t *handle);
+bool failover_leave(struct failover *failover, zhandle_t *handle);
 
 /*
  * Takes the connection from the client library, which has to be closed soon.  Returns a descriptor
@@ -53,7 +55,7 @@ int64_t failover_watch_handshake(struct failover *failover, zhandle_t *handle,
 void failover_connected(struct failover *failover);
 
 /* Breaks off whatever connection there is, or is being made; false if there is none. */
-bool failover_cut(const struct failover *failover);
+bool failover_cut(struct failover *failover);
 
 /*
  * Leaves the server if the oldest request without an answer was sent longer ago than patience

@@ -123,7 +123,7 @@ static bool joined_within(pthread_t thread, int64_t span)
     return pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) == 0;
 }
 
-bool handle_close(zhandle_t *handle, const struct failover *failover)
+bool handle_close(zhandle_t *handle, struct failover *failover)
 {
     int64_t begun = clock_now();
     int64_t cut_at = begun + CUT_AFTER;

@@ -25,6 +25,6 @@ bool handle_threads_available(void);
  * they keep its threads busy.  Returns false if that was of no use within some seconds: then the
  * library's threads go on until the process ends, and all that they refer to has to stay.
  */
-bool handle_close(zhandle_t *handle, const struct failover *failover);
+bool handle_close(zhandle_t *handle, struct failover *failover);
 
 #endif

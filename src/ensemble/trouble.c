@@ -54,6 +54,7 @@ static void remember(struct session *session, const char *message)
         return;
 
     long error = strtol(errno_text + strlen("errno="), NULL, 10);
+    bool was_cut = was_closed(error) && atomic_exchange(&session->failover.cut, false);
 
     pthread_mutex_lock(&session->mutex);
     if (error == EBADMSG) {
@@ -68,7 +69,9 @@ static void remember(struct session *session, const char *message)
     } else if (!session->left) {
         session->lacking = false;
         snprintf(session->trouble, sizeof(session->trouble), "%s",
-                 session->relay ? closed_tls : closed);
+                 was_cut          ? "the server does not answer"
+                 : session->relay ? closed_tls
+                                  : closed);
     }
     pthread_mutex_unlock(&session->mutex);
 }
