@@ -160,6 +160,8 @@ $(BUILD)/fuzz-%: $(BUILD)/fuzz-%.o $(BUILD)/zkflock.a
 
 .SECONDARY: $(fuzzers:=.o)
 
+# It is given what the client library is to be given.
+$(BUILD)/fuzz-auth: fuzz_ldflags = -Wl,--wrap=zoo_add_auth
 # It says what time it is.
 $(BUILD)/fuzz-lock: fuzz_ldflags = -Wl,--wrap=clock_now,--wrap=getrandom
 # So does this one, which is what a passage sees of the kernel, and a server of TLS.

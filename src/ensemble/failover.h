@@ -24,7 +24,7 @@ struct failover {
     int64_t handshake_since; /* 0: none is under way */
     unsigned int handshakes; /* that were broken off since there was contact */
     int fds;
-    fd_set foreign; /* descriptors that were open before the library's */
+    fd_set foreign;  /* descriptors that were open before the library's */
     atomic_bool cut; /* the end of a connection that the library logs next is of this process */
 };
 

@@ -17,8 +17,10 @@ static char *got[CREDENTIALS_MAX];
 static size_t got_len;
 
 /* In the place of the library's. */
-int zoo_add_auth(zhandle_t *zh, const char *scheme, const char *cert, int certLen,
-                 void_completion_t completion, const void *data)
+int __wrap_zoo_add_auth(zhandle_t *zh, const char *scheme, const char *cert, int certLen,
+                        void_completion_t completion, const void *data);
+int __wrap_zoo_add_auth(zhandle_t *zh, const char *scheme, const char *cert, int certLen,
+                        void_completion_t completion, const void *data)
 {
     (void)zh;
     (void)completion;
