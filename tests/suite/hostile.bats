@@ -47,6 +47,14 @@ spoilt_once() {
   spoilt_once connect $ANY bare
 }
 
+@test "replies by IPv6 are checked, too" {
+  PROXY_OF=connect open_proxy spoil 1-1000:no-path ::1
+  run -69 timeout 20 zkflock -z "[::1]:$port" --connect-timeout 3 "$LOCK" touch ran
+  assert_output --partial "the server sent what is no reply of ZooKeeper"
+  assert_not_exist ran
+  close_proxy
+}
+
 @test "a reply to a create that is none" {
   # shellcheck disable=SC2086
   spoilt_once create $ANY cut bare null minus many

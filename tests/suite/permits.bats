@@ -511,6 +511,11 @@ both_kinds() {
 @test "--permits: with further locks" {
   run -0 zkflock --permits 2 --with "$LOCK.b" "$LOCK" sh -c "zkflock -n --no-reentry $LOCK.b true || echo taken"
   assert_line taken
+  # Locks that are called like parts of a semaphore, and are none of this one.
+  run -0 zkflock --permits 2 --with "${LOCK}x/locks" "${LOCK}y" echo ran
+  assert_line ran
+  run -0 zkflock --with "${LOCK}z/locks" "${LOCK}z" echo ran
+  assert_line ran
 }
 
 @test "--permits: what it does not go with" {
