@@ -144,6 +144,7 @@ refused() {
   kill -STOP "$(cat "$BATS_TEST_TMPDIR/own/$at/pid")"
   eventually connected_times 2
   kill -CONT "$(cat "$BATS_TEST_TMPDIR/own/$at/pid")"
+  eventually serves "$at" # or the next one would be killed without a majority
   at=$(at_server log)
   ensemble kill "$at"
   eventually connected_times 3
@@ -152,6 +153,7 @@ refused() {
   refute contains log lost
 }
 
+serves() { [ -n "$(ensemble mode "$1")" ]; }
 connected_times() { [ "$(grep -c "connected to" log)" -ge "$1" ]; }
 
 at_server() { # at_server LOG: the number of the server that was connected to last
