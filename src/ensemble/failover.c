@@ -88,11 +88,8 @@ static bool cut(struct failover *failover, const struct sockaddr_storage *server
         if (duplicate < 0)
             continue;
         if (server ? leads_to(duplicate, server) : leads_to_a_network(duplicate)) {
-            bool of_library = wire_may_be_of_library(fd);
-
-            if (of_library)
-                failover->cut = true; /* first, or the library might log the end before */
-            done |= shutdown(duplicate, SHUT_RDWR) == 0 && of_library;
+            failover->cut = true; /* first, or the library might log the end before */
+            done |= shutdown(duplicate, SHUT_RDWR) == 0 && wire_may_be_of_library(fd);
         }
         if (duplicate != fd)
             close(duplicate);

@@ -93,6 +93,7 @@ static int connect_attempt(struct session *session)
     int error = 0;
 
     log_debug("connecting to %s", list);
+    session->failover.cut = false;
     trouble_listen(session);
     if (session->resumed.id) {
         resumed.client_id = session->resumed.id;
@@ -349,6 +350,9 @@ static int64_t tick_connection(struct session *session)
          */
         if (now >= session->attempt_until && !session_alive(session)) {
             failover_cut(&session->failover);
+            /* Once more, for a connection that the library has made meanwhile. */
+            if (session->relay)
+                session->failover.cut = true;
             relay_cut(session->relay);
             if (session_alive(session))
                 return session->attempt_until = now + FIRST_PATIENCE; /* until its event is read */
