@@ -107,18 +107,6 @@ static const struct setting *take_with_kind(const struct options *options,
     return own;
 }
 
-static const char *servers_of(const struct options *options, const char *name)
-{
-    const struct setting *servers = settings_find(&options->settings, CHOICE_SERVERS, name);
-
-    return servers ? servers->text : SERVERS_DEFAULT;
-}
-
-bool together_same_ensemble(const struct options *options, const char *name)
-{
-    return servers_alike(servers_of(options, name), servers_of(options, options->name));
-}
-
 /* Returns the setting that counts most among those of these choices; CHOICE_OWN is none. */
 static const struct setting *foremost(const struct options *options, const enum choice *choices,
                                       size_t count)
@@ -143,6 +131,8 @@ static const struct setting *blame(const struct setting *setting)
     return setting;
 }
 
+enum { COMMON_SERVERS };
+
 /*
  * What the locks of --with have to have in common with LOCK: the servers; the ACL, else what this
  * zkflock creates would keep others out, or let them in; and under an ACL that is not open, the
@@ -154,11 +144,34 @@ static const struct common {
     const char *fallback;
     enum choice beside;
 } commons[] = {
-    {CHOICE_SERVERS, "servers", SERVERS_DEFAULT, CHOICE_SERVERS},
+    [COMMON_SERVERS] = {CHOICE_SERVERS, "servers", SERVERS_DEFAULT, CHOICE_SERVERS},
     {CHOICE_ACL, "an ACL", "open", CHOICE_ACL},
     {CHOICE_AUTH_FILE, "an auth file", "", CHOICE_ACL},
     {CHOICE_TLS_CERT, "a certificate", "", CHOICE_ACL},
 };
+
+static const struct setting *find_setting(const struct options *options,
+                                          const struct common *common, const char *name)
+{
+    return settings_find(&options->settings, common->choice, name);
+}
+
+static bool are_alike(const struct common *common, const struct setting *a, const struct setting *b)
+{
+    const char *first = a ? a->text : common->fallback;
+    const char *second = b ? b->text : common->fallback;
+
+    return common->choice == CHOICE_SERVERS ? servers_alike(first, second)
+                                            : strcmp(first, second) == 0;
+}
+
+bool together_same_ensemble(const struct options *options, const char *name)
+{
+    const struct common *servers = &commons[COMMON_SERVERS];
+
+    return are_alike(servers, find_setting(options, servers, name),
+                     find_setting(options, servers, options->name));
+}
 
 static bool counts(const struct options *options, const struct common *common)
 {
@@ -166,41 +179,37 @@ static bool counts(const struct options *options, const struct common *common)
            (takes_lock(options) && (common->choice == CHOICE_ACL || !acl_is_open(options->acl)));
 }
 
-/* Finds a lock of --with that has one of these of its own, or that LOCK has of its own. */
+/* Finds out if a lock of --with has one of these of its own, or LOCK has. */
 static int find_common_fault(const struct options *options, const struct common *common,
                              const char *name)
 {
-    const struct setting *own = settings_find(&options->settings, common->choice, name);
-    const struct setting *mine = settings_find(&options->settings, common->choice, options->name);
+    const struct setting *own = find_setting(options, common, name);
+    const struct setting *mine = find_setting(options, common, options->name);
     const struct setting *special = own && own->lock ? own : mine;
-    const char *theirs = own ? own->text : common->fallback;
-    const char *ours = mine ? mine->text : common->fallback;
-    bool alike =
-        common->choice == CHOICE_SERVERS ? servers_alike(theirs, ours) : strcmp(theirs, ours) == 0;
 
-    return alike || !special
-               ? 0
-               : log_failure(EXITCODE_USAGE, "the lock %s has %s of its own (%s), unlike %s",
-                             special->lock, common->what, special->origin,
-                             special == own ? options->name : name);
+    if (!special || are_alike(common, own, mine))
+        return 0;
+    return log_failure(EXITCODE_USAGE, "the lock %s has %s of its own (%s), unlike %s",
+                       special->lock, common->what, special->origin,
+                       special == own ? options->name : name);
 }
 
 static int find_common_faults(const struct options *options, const struct setting **blamed)
 {
-    int status = 0;
-
     for (size_t i = 0; i < sizeof(commons) / sizeof(commons[0]); i++) {
         const enum choice choices[] = {CHOICE_WITH, commons[i].beside};
 
         if (!counts(options, &commons[i]))
             continue;
         *blamed = blame(foremost(options, choices, 2));
-        for (size_t j = 0; status == 0 && j < options->with_len; j++)
-            status = find_common_fault(options, &commons[i], options->with[j].path);
-        if (status)
-            break;
+        for (size_t j = 0; j < options->with_len; j++) {
+            int status = find_common_fault(options, &commons[i], options->with[j].path);
+
+            if (status)
+                return status;
+        }
     }
-    return status;
+    return 0;
 }
 
 char *together_path(const struct options *options, const char *name)
