@@ -95,7 +95,7 @@ static const struct apart whole_rows[] = {
      "--acl gives the lock to clients with credentials alone, and this one has none; give "
      "--auth-file, or --tls and --cert"},
     {{APART_TLS_FILE, APART_NO_TLS},
-     {CHOICE_TLS_CACERT, CHOICE_TLS_CERT},
+     {CHOICE_TLS_CACERT, CHOICE_TLS_CERT, CHOICE_TLS_KEY},
      "--cacert, --cert and --key go with --tls alone; give that, too, or leave them out"},
     {{APART_KEY, APART_NO_CERT}, {CHOICE_TLS_KEY}, "--key goes with --cert alone"},
 };

@@ -6,10 +6,12 @@
 
 #include "config/options.h"
 
+enum { APART_CHOICES = 3 };
+
 struct apart {
-    int features[2];        /* that do not go together */
-    enum choice choices[2]; /* that may be to blame; 0: none */
-    const char *sentence;   /* says so */
+    int features[2];                    /* that do not go together */
+    enum choice choices[APART_CHOICES]; /* that may be to blame; 0: none */
+    const char *sentence;               /* says so */
 };
 
 /*

@@ -304,7 +304,7 @@ int together_check(struct options *options, bool whole)
     int status = find_lease_fault(options);
 
     if (status == 0 && row) {
-        blamed = blame(foremost(options, row->choices, 2));
+        blamed = blame(foremost(options, row->choices, APART_CHOICES));
         status = apart_refuse(row);
     }
     options->kind = kind_of(options);

@@ -17,23 +17,26 @@ char *contact_unreachable(struct session *session, int64_t patience)
     char span[CLOCK_FORMAT_SIZE];
     char why[TROUBLE_SIZE];
 
-    if (trouble_last(session, why))
+    enum trouble_kind kind = trouble_last(&session->trouble, why);
+
+    if (kind == TROUBLE_LOCAL)
         return xasprintf("cannot connect to %s%s", servers, why);
     if (session_overloaded(session))
         return contact_overloaded(session);
     /* What is said of TLS is more exact. */
-    return xasprintf("no server reachable at %s within %s%s%s", servers,
-                     clock_format(patience, span), why,
-                     session->relay && why[0] ? ""
-                                              : "; check --servers (or $" SERVERS_VARIABLE
-                                                ") and that ZooKeeper runs there");
+    return xasprintf(
+        "no server reachable at %s within %s%s%s", servers, clock_format(patience, span), why,
+        session->relay && kind == TROUBLE_FAULT ? ""
+                                                : "; check --servers (or $" SERVERS_VARIABLE
+                                                  ") and that ZooKeeper runs there");
 }
 
 enum exitcode contact_unreachable_status(struct session *session)
 {
     char why[TROUBLE_SIZE];
 
-    return trouble_last(session, why) ? EXITCODE_OSERR : EXITCODE_UNREACHABLE;
+    return trouble_last(&session->trouble, why) == TROUBLE_LOCAL ? EXITCODE_OSERR
+                                                                 : EXITCODE_UNREACHABLE;
 }
 
 char *contact_not_started(int error)
@@ -60,7 +63,7 @@ char *contact_silence(struct session *session, int64_t patience)
     char span[CLOCK_FORMAT_SIZE];
     char why[TROUBLE_SIZE];
 
-    trouble_last(session, why);
+    trouble_last(&session->trouble, why);
     return xasprintf("no answer from %s yet%s; trying for %s", servers_text(session->terms.servers),
                      why, clock_format(patience, span));
 }
@@ -68,9 +71,9 @@ char *contact_silence(struct session *session, int64_t patience)
 char *contact_cause(struct session *session)
 {
     char why[TROUBLE_SIZE];
+    enum trouble_kind kind = trouble_last(&session->trouble, why);
 
-    trouble_last(session, why);
-    return xstrdup(trouble_is_exact(session) ? why : "");
+    return xstrdup(kind == TROUBLE_FAULT || kind == TROUBLE_LOCAL ? why : "");
 }
 
 char *contact_lost(struct session *session, const char *doing)

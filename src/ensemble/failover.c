@@ -18,12 +18,12 @@
 
 enum { DOUBLINGS_MAX = 5 };
 
-void failover_init(struct failover *failover)
+void failover_init(struct failover *failover, struct trouble *trouble)
 {
     struct pollfd fds[FAILOVER_FDS];
     struct rlimit limit;
 
-    *failover = (struct failover){.patience = CLOCK_NEVER, .fds = FAILOVER_FDS};
+    *failover = (struct failover){.patience = CLOCK_NEVER, .fds = FAILOVER_FDS, .trouble = trouble};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < FAILOVER_FDS)
         failover->fds = (int)limit.rlim_cur; /* poll takes no more */
     for (int fd = 0; fd < failover->fds; fd++)
@@ -59,8 +59,8 @@ static bool leads_to(int fd, const struct sockaddr_storage *server)
 }
 
 /*
- * Returns whether it is a socket of the library, or one that the relay passes its words on by: no
- * other one leads to a network, and the relay's ports stay open.
+ * Returns whether it is a socket of the library, also one that asks a server by four letters, or
+ * one of the relay: no other one leads to a network, and the relay's ports stay open.
  */
 static bool leads_to_a_network(int fd)
 {
@@ -75,43 +75,44 @@ static bool leads_to_a_network(int fd)
 }
 
 /*
- * Shuts down the library's socket to this server, or for NULL all of its sockets, and those of the
- * relay.  Returns false if the library had none.
+ * Shuts down the library's socket to this server, or for NULL all of its sockets.  The relay's go
+ * first: it shuts down each pair so that it can tell who has ended it.  Returns false if the
+ * library had none.
  */
-static bool cut(struct failover *failover, const struct sockaddr_storage *server)
+static bool cut(struct failover *failover, const struct sockaddr_storage *server, bool silence)
 {
     bool done = false;
 
+    silence = trouble_cut(failover->trouble, silence); /* before the end can be told */
+    relay_cut(failover->relay, silence);
     for (int fd = 0; fd < failover->fds && !(server && done); fd++) {
         int duplicate = FD_ISSET(fd, &failover->foreign) ? -1 : hold_open(fd);
 
         if (duplicate < 0)
             continue;
-        if (server ? leads_to(duplicate, server) : leads_to_a_network(duplicate)) {
-            failover->cut = true; /* first, or the library might log the end before */
+        if (server ? leads_to(duplicate, server) : leads_to_a_network(duplicate))
             done |= shutdown(duplicate, SHUT_RDWR) == 0 && wire_may_be_of_library(fd);
-        }
         if (duplicate != fd)
             close(duplicate);
     }
     if (!done)
-        failover->cut = false;
+        trouble_not_cut(failover->trouble);
     return done;
 }
 
-bool failover_cut(struct failover *failover)
+bool failover_cut(struct failover *failover, bool silence)
 {
-    return cut(failover, NULL);
+    return cut(failover, NULL, silence);
 }
 
-bool failover_leave(struct failover *failover, zhandle_t *handle)
+bool failover_leave(struct failover *failover, zhandle_t *handle, bool silence)
 {
     struct sockaddr_storage server = {0};
     socklen_t len = sizeof(server);
 
     if (!zookeeper_get_connected_host(handle, (struct sockaddr *)&server, &len))
         return false; /* it is not connected: it has gone on by itself */
-    return cut(failover, &server);
+    return cut(failover, &server, silence);
 }
 
 /*
@@ -175,7 +176,7 @@ int64_t failover_watch_handshake(struct failover *failover, zhandle_t *handle,
     log_info("the server does not answer; trying again");
     failover->handshakes++;
     failover->handshake_since = 0;
-    failover_cut(failover);
+    failover_cut(failover, true);
     return now + HANDSHAKE_LOOK;
 }
 
@@ -196,6 +197,6 @@ int64_t failover_tick(struct failover *failover, zhandle_t *handle, int64_t olde
         return due;
     failover->last = clock_now();
     log_info("the server does not answer; turning to another");
-    failover_leave(failover, handle);
+    failover_leave(failover, handle, true);
     return CLOCK_NEVER;
 }

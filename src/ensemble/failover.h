@@ -8,12 +8,14 @@
 #ifndef ZKFLOCK_FAILOVER_H
 #define ZKFLOCK_FAILOVER_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/select.h>
 
 #include <zookeeper/zookeeper.h>
+
+#include "ensemble/relay.h"
+#include "ensemble/trouble.h"
 
 /* Sockets with higher numbers are not found, and their servers not left. */
 #define FAILOVER_FDS 512
@@ -24,15 +26,22 @@ struct failover {
     int64_t handshake_since; /* 0: none is under way */
     unsigned int handshakes; /* that were broken off since there was contact */
     int fds;
-    fd_set foreign;  /* descriptors that were open before the library's */
-    atomic_bool cut; /* the end of a connection that the library logs next is of this process */
+    fd_set foreign; /* descriptors that were open before the library's */
+    struct trouble *trouble;
+    struct relay *relay; /* by which the library connects, to be set when there is one; or NULL */
 };
 
-/* Before the library opens its first descriptor: what is open now is not its socket. */
-void failover_init(struct failover *failover);
+/*
+ * Before the library opens its first descriptor: what is open now is not its socket.  trouble hears
+ * of what is cut, and must live as long.
+ */
+void failover_init(struct failover *failover, struct trouble *trouble);
 
-/* Leaves the server; returns false if there is no contact to one, or no way to leave it. */
-bool failover_leave(struct failover *failover, zhandle_t *handle);
+/*
+ * Leaves the server, because it does not answer, or for another reason, which is not told.  Returns
+ * false if there is no contact to one, or no way to leave it.
+ */
+bool failover_leave(struct failover *failover, zhandle_t *handle, bool silence);
 
 /*
  * Takes the connection from the client library, which has to be closed soon.  Returns a descriptor
@@ -54,8 +63,8 @@ int64_t failover_watch_handshake(struct failover *failover, zhandle_t *handle,
 /* There is contact again. */
 void failover_connected(struct failover *failover);
 
-/* Breaks off whatever connection there is, or is being made; false if there is none. */
-bool failover_cut(struct failover *failover);
+/* The same with whatever connection there is, or is being made.  Returns false if there is none. */
+bool failover_cut(struct failover *failover, bool silence);
 
 /*
  * Leaves the server if the oldest request without an answer was sent longer ago than patience

@@ -132,7 +132,7 @@ bool handle_close(zhandle_t *handle, struct failover *failover)
     if (!handle)
         return true;
     if (zoo_state(handle) == ZOO_READONLY_STATE) {
-        failover_cut(failover);
+        failover_cut(failover, false);
         cut_at = begun;
     }
     if (pthread_create(&closer, NULL, close_it, handle) != 0) {
@@ -145,7 +145,7 @@ bool handle_close(zhandle_t *handle, struct failover *failover)
         if (now >= begun + CLOSE_PATIENCE)
             return false;
         if (now >= cut_at)
-            failover_cut(failover);
+            failover_cut(failover, false);
     }
     return true;
 }

@@ -106,8 +106,56 @@ int64_t passage_wait(const struct passage *passage, struct pollfd fds[PASSAGE_FD
     return CLOCK_NEVER;
 }
 
+/* ---- how it ends; these return false ---- */
+
+static bool end_by(struct passage_end *end, enum trouble_kind kind, const char *why)
+{
+    *end = (struct passage_end){.kind = kind, .why = why};
+    return false;
+}
+
+static bool end_by_silence(const struct passage *passage, struct passage_end *end)
+{
+    return passage->state == SHAKING
+               ? end_by(end, TROUBLE_FAULT, "does not answer in the TLS handshake")
+               : end_by(end, TROUBLE_NO_CONTACT, "does not answer");
+}
+
+/* Returns true if the library has left, or both connections have been cut, see failover.h. */
+static bool is_left(const struct passage *passage)
+{
+    struct pollfd fd = {.fd = passage->local, .events = POLLRDHUP};
+
+    return poll(&fd, 1, 0) > 0;
+}
+
+static bool end_by_leaving(const struct passage *passage, struct passage_end *end)
+{
+    end_by_silence(passage, end);
+    end->left = true;
+    return false;
+}
+
+/* A call of OpenSSL has returned this, and waits for nothing. */
+static bool end_by_tls(struct passage *passage, int returned, struct passage_end *end)
+{
+    enum trouble_kind kind = tls_why(passage->ssl, returned, passage->text);
+
+    if (kind != TROUBLE_NONE)
+        return end_by(end, kind, passage->text);
+    if (is_left(passage))
+        return end_by_leaving(passage, end);
+    if (passage->state == OPEN)
+        return end_by(end, TROUBLE_NO_CONTACT, TROUBLE_CLOSED);
+    return end_by(end, TROUBLE_FAULT,
+                  "ended the connection in the TLS handshake: it has no TLS at this port (see "
+                  "secureClientPort), is full (maxClientCnxns) or does not serve yet");
+}
+
+/* ---- until it is open ---- */
+
 /* Checks if the connection is there.  Returns false if it has failed. */
-static bool finish_connect(struct passage *passage)
+static bool finish_connect(struct passage *passage, struct passage_end *end)
 {
     struct pollfd fd = {.fd = passage->remote, .events = POLLOUT};
     int error = 0;
@@ -115,12 +163,14 @@ static bool finish_connect(struct passage *passage)
 
     if (poll(&fd, 1, 0) <= 0)
         return true;
-    if (getsockopt(passage->remote, SOL_SOCKET, SO_ERROR, &error, &len) < 0 || error) {
-        snprintf(passage->text, sizeof(passage->text), "cannot be reached: %s", strerror(error));
-        return false;
+    if (getsockopt(passage->remote, SOL_SOCKET, SO_ERROR, &error, &len) == 0 && !error) {
+        passage->state = SHAKING;
+        return true;
     }
-    passage->state = SHAKING;
-    return true;
+    if (is_left(passage))
+        return end_by_leaving(passage, end);
+    snprintf(passage->text, sizeof(passage->text), "cannot be reached: %s", strerror(error));
+    return end_by(end, TROUBLE_NO_CONTACT, passage->text);
 }
 
 /*
@@ -140,50 +190,25 @@ static int waits(struct passage *passage, int returned)
     return kind;
 }
 
-/* Returns what to report of a server that has not answered. */
-static const char *silence(const struct passage *passage)
-{
-    return passage->state == CONNECTING ? "does not answer"
-                                        : "does not answer in the TLS handshake";
-}
-
-/* Returns true if the library has left, or both connections have been cut, see failover.h. */
-static bool is_left(const struct passage *passage)
-{
-    struct pollfd fd = {.fd = passage->local, .events = POLLRDHUP};
-
-    return poll(&fd, 1, 0) > 0;
-}
-
-static bool shake(struct passage *passage, const char **why, int *error)
+static bool shake(struct passage *passage, struct passage_end *end)
 {
     int returned;
 
     passage->library->ERR_clear_error();
     returned = passage->library->SSL_connect(passage->ssl);
-    if (returned == 1 && !tls_is_proven(passage->ssl)) {
-        *why = "shows no certificate";
-        return false;
-    }
+    if (returned == 1 && !tls_is_proven(passage->ssl))
+        return end_by(end, TROUBLE_FAULT, "shows no certificate");
     if (returned == 1) {
         passage->state = OPEN;
         return true;
     }
-    if (waits(passage, returned))
-        return true;
-    *why = tls_why(passage->ssl, returned, passage->text, error);
-    if (!*why && is_left(passage))
-        *why = silence(passage);
-    if (!*why)
-        *why = "ended the connection in the TLS handshake: it has no TLS at this port (see "
-               "secureClientPort), is full (maxClientCnxns) or does not serve yet";
-    return false;
+    return waits(passage, returned) || end_by_tls(passage, returned, end);
 }
 
 /* ---- open ---- */
 
 /* Forwards what the library sends.  Returns false when the passage is over. */
-static bool go_out(struct passage *passage, const char **why, int *error)
+static bool go_out(struct passage *passage, struct passage_end *end)
 {
     struct buffer *out = &passage->out;
 
@@ -194,25 +219,21 @@ static bool go_out(struct passage *passage, const char **why, int *error)
             ssize_t len = recv(passage->local, out->bytes, ROOM, 0);
 
             if (len <= 0)
-                return len < 0 && is_for_now(errno);
+                return (len < 0 && is_for_now(errno)) || end_by_leaving(passage, end);
             out->begin = 0;
             out->end = (size_t)len;
         }
         passage->library->ERR_clear_error();
         written = passage->library->SSL_write(passage->ssl, out->bytes + out->begin,
                                               (int)(out->end - out->begin));
-        if (written <= 0) {
-            if (waits(passage, written))
-                return true;
-            *why = tls_why(passage->ssl, written, passage->text, error);
-            return false;
-        }
+        if (written <= 0)
+            return waits(passage, written) || end_by_tls(passage, written, end);
         out->begin += (size_t)written;
     }
 }
 
 /* Forwards what the server sends.  Returns false when the passage is over. */
-static bool go_in(struct passage *passage, const char **why, int *error)
+static bool go_in(struct passage *passage, struct passage_end *end)
 {
     struct buffer *in = &passage->in;
 
@@ -228,55 +249,46 @@ static bool go_in(struct passage *passage, const char **why, int *error)
                 int wait = waits(passage, len);
 
                 passage->read_waits_to_write = wait == SSL_ERROR_WANT_WRITE;
-                if (wait)
-                    return true;
-                *why = tls_why(passage->ssl, len, passage->text, error);
-                return false;
+                return wait || end_by_tls(passage, len, end);
             }
             in->begin = 0;
             in->end = (size_t)len;
         }
         sent = send(passage->local, in->bytes + in->begin, in->end - in->begin, MSG_NOSIGNAL);
         if (sent < 0)
-            return is_for_now(errno);
+            return is_for_now(errno) || end_by_leaving(passage, end);
         in->begin += (size_t)sent;
     }
 }
 
-bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why,
-                int *error)
+bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS],
+                struct passage_end *end)
 {
     bool ended = fds[0].revents & (POLLRDHUP | POLLHUP | POLLERR);
 
-    *why = NULL;
-    *error = 0;
-    if (passage->state == CONNECTING && !finish_connect(passage)) {
-        *why = passage->text;
+    *end = (struct passage_end){0};
+    if (passage->state != OPEN && ended)
+        return end_by_leaving(passage, end);
+    if (passage->state == CONNECTING && !finish_connect(passage, end))
         return false;
-    }
-    if (passage->state != OPEN && ended) {
-        *why = silence(passage);
-        return false;
-    }
     if (passage->state != CONNECTING)
         passage->remote_events = 0;
     passage->read_waits_to_write = false;
-    if (passage->state == SHAKING && !shake(passage, why, error))
+    if (passage->state == SHAKING && !shake(passage, end))
+        return false;
+    if (passage->state != OPEN)
+        return clock_now() < passage->deadline || end_by_silence(passage, end);
+    /* In this order: the server may have ended the connection, after words that are to be read. */
+    if (!go_in(passage, end) || !go_out(passage, end))
         return false;
     /* When the library has left, the passage does not wait for the server to take the rest. */
-    if (passage->state == OPEN)
-        return go_out(passage, why, error) && go_in(passage, why, error) &&
-               !(ended && !is_empty(&passage->out));
-    if (clock_now() < passage->deadline)
-        return true;
-    *why = silence(passage);
-    return false;
+    return !(ended && !is_empty(&passage->out)) || end_by_leaving(passage, end);
 }
 
 void passage_cut(const struct passage *passage)
 {
+    shutdown(passage->local, SHUT_RDWR); /* first, see is_left() */
     shutdown(passage->remote, SHUT_RDWR);
-    shutdown(passage->local, SHUT_RDWR);
 }
 
 void passage_free(struct passage *passage)

@@ -11,10 +11,19 @@
 #include <sys/socket.h>
 
 #include "ensemble/tls.h"
+#include "ensemble/trouble.h"
 
 enum { PASSAGE_FDS = 2 };
 
 struct passage;
+
+/* How a passage is over. */
+struct passage_end {
+    enum trouble_kind kind;
+    const char
+        *why;  /* words that follow the server's name; of TROUBLE_LOCAL, all there is to say */
+    bool left; /* by this process; if that was not for silence, there is nothing to tell */
+};
 
 /*
  * Begins to connect to a server that must prove one of these names, which must live as long as the
@@ -28,14 +37,15 @@ int64_t passage_wait(const struct passage *passage, struct pollfd fds[PASSAGE_FD
 
 /*
  * Does what it can without blocking; fds has the result of poll(2).  Returns false when the passage
- * is over.  *why is then what is wrong with the server, in words that follow its name, or NULL if
- * one side has just ended its connection.
- * If *error is an errno, the fault is in this process, and *why says which.
+ * is over, with *end, whose words live as long as the passage.
  */
-bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS], const char **why,
-                int *error);
+bool passage_go(struct passage *passage, const struct pollfd fds[PASSAGE_FDS],
+                struct passage_end *end);
 
-/* Shuts both connections down, by any thread: the next passage_go() ends the passage. */
+/*
+ * Shuts both connections down, by any thread: the next passage_go() ends the passage, and finds
+ * that this process has left the server.
+ */
 void passage_cut(const struct passage *passage);
 
 /* Closes both connections and frees the passage. */

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/xalloc.h"
+#include "ensemble/fault.h"
 #include "ensemble/passage.h"
 #include "ensemble/wire.h"
 
@@ -41,8 +42,7 @@ struct gate {
 
 struct relay {
     const struct tls *tls;
-    relay_trouble *trouble;
-    void *context;
+    struct trouble *trouble;
     pthread_t thread;
     bool started;
     int end_fd; /* readable when the thread is to end */
@@ -54,6 +54,7 @@ struct relay {
     struct {
         struct passage *passage;
         const struct gate *gate;
+        bool silent; /* it has been cut because of that */
     } under_way[PASSAGES_MAX];
     size_t under_way_len;
     int64_t accept_at; /* not before */
@@ -107,26 +108,52 @@ static bool is_of_library(int connection, int *error)
     return found;
 }
 
+/* Tells how a passage through this gate is over. */
+static void tell(const struct relay *relay, const struct gate *gate, const struct passage_end *end)
+{
+    char text[TROUBLE_SIZE];
+
+    snprintf(text, sizeof(text), "%s %s", gate->name, end->why);
+    trouble_note(relay->trouble, end->kind, end->kind == TROUBLE_LOCAL ? end->why : text);
+}
+
+/* Tells why no connection to the server of this gate could be begun. */
+static void tell_of_start(const struct relay *relay, const struct gate *gate, int error)
+{
+    char why[TLS_WHY_SIZE];
+    struct passage_end end = {TROUBLE_LOCAL, strerror(error), false};
+
+    if (!fault_is_lack(error)) {
+        snprintf(why, sizeof(why), "cannot be reached: %s", end.why);
+        end = (struct passage_end){TROUBLE_NO_CONTACT, why, false};
+    }
+    tell(relay, gate, &end);
+}
+
 /* Starts a passage if the other end is the library; otherwise closes local. */
 static void let_in(struct relay *relay, const struct gate *gate, int local)
 {
     struct passage *passage;
+    char why[TROUBLE_SIZE];
     int error;
 
     if (!is_of_library(local, &error) || relay->under_way_len == PASSAGES_MAX) {
-        if (error)
-            relay->trouble(relay->context, strerror(error), error);
+        if (error) {
+            snprintf(why, sizeof(why), "/proc/self/fd cannot be read: %s", strerror(error));
+            trouble_note(relay->trouble, TROUBLE_LOCAL, why);
+        }
         close(local);
         return;
     }
     passage = passage_new(relay->tls, local, (const struct sockaddr *)&gate->server,
                           gate->server_len, gate->names, gate->names_len);
     if (!passage) {
-        relay->trouble(relay->context, strerror(errno), errno);
+        tell_of_start(relay, gate, errno);
         return;
     }
     pthread_mutex_lock(&relay->mutex);
     relay->under_way[relay->under_way_len].passage = passage;
+    relay->under_way[relay->under_way_len].silent = false;
     relay->under_way[relay->under_way_len++].gate = gate;
     if (relay->ending)
         passage_cut(passage);
@@ -142,7 +169,7 @@ static void take_connections(struct relay *relay, const struct gate *gate)
             let_in(relay, gate, local);
         } else if (errno != ECONNABORTED) {
             if (errno != EAGAIN) {
-                relay->trouble(relay->context, strerror(errno), errno);
+                trouble_note(relay->trouble, TROUBLE_LOCAL, strerror(errno));
                 relay->accept_at = clock_now() + REST;
             }
             return;
@@ -152,30 +179,22 @@ static void take_connections(struct relay *relay, const struct gate *gate)
 
 /* ---- passing on ---- */
 
-static void tell(const struct relay *relay, const struct gate *gate, const char *why)
-{
-    char text[256];
-
-    snprintf(text, sizeof(text), "%s %s", gate->name, why);
-    relay->trouble(relay->context, text, 0);
-}
-
 /* Continues a passage, and frees it when it is over. */
 static void pass(struct relay *relay, size_t i, const struct pollfd *fds)
 {
     struct passage *passage = relay->under_way[i].passage;
-    const char *why;
-    int error;
+    const struct gate *gate = relay->under_way[i].gate;
+    struct passage_end end;
+    bool silent;
 
-    if (passage_go(passage, fds, &why, &error))
+    if (passage_go(passage, fds, &end))
         return;
-    if (error)
-        relay->trouble(relay->context, why, error);
-    else if (why)
-        tell(relay, relay->under_way[i].gate, why);
     pthread_mutex_lock(&relay->mutex);
+    silent = relay->under_way[i].silent;
     relay->under_way[i] = relay->under_way[--relay->under_way_len];
     pthread_mutex_unlock(&relay->mutex);
+    if (!end.left || silent)
+        tell(relay, gate, &end);
     passage_free(passage);
 }
 
@@ -258,7 +277,7 @@ static uint16_t open_gate(struct gate *gate)
 }
 
 struct relay *relay_start(const struct tls *tls, const struct servers *servers,
-                          relay_trouble *trouble, void *context)
+                          struct trouble *trouble)
 {
     struct relay *relay = xcalloc(1, sizeof(*relay));
     int error;
@@ -266,7 +285,6 @@ struct relay *relay_start(const struct tls *tls, const struct servers *servers,
     pthread_mutex_init(&relay->mutex, NULL);
     relay->tls = tls;
     relay->trouble = trouble;
-    relay->context = context;
     relay->end_fd = eventfd(0, EFD_CLOEXEC);
     relay->gates_len = servers_count(servers);
     relay->gates = xcalloc(relay->gates_len, sizeof(relay->gates[0]));
@@ -302,13 +320,15 @@ const uint16_t *relay_ports(const struct relay *relay)
     return relay->ports;
 }
 
-void relay_cut(struct relay *relay)
+void relay_cut(struct relay *relay, bool silence)
 {
     if (!relay)
         return;
     pthread_mutex_lock(&relay->mutex);
-    for (size_t i = 0; i < relay->under_way_len; i++)
+    for (size_t i = 0; i < relay->under_way_len; i++) {
+        relay->under_way[i].silent |= silence;
         passage_cut(relay->under_way[i].passage);
+    }
     pthread_mutex_unlock(&relay->mutex);
 }
 
@@ -320,7 +340,7 @@ static void stop(struct relay *relay)
     pthread_mutex_lock(&relay->mutex);
     relay->ending = true;
     pthread_mutex_unlock(&relay->mutex);
-    relay_cut(relay);
+    relay_cut(relay, false);
     if (write(relay->end_fd, &one, sizeof(one)) < 0)
         abort(); /* cannot happen: the counter would have to reach 2^64 */
     pthread_join(relay->thread, NULL);

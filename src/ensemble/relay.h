@@ -14,22 +14,17 @@
 
 #include "ensemble/servers.h"
 #include "ensemble/tls.h"
+#include "ensemble/trouble.h"
 
 struct relay;
 
 /*
- * Tells why a server could not be used: text is a clause without a full stop; error is the errno of
- * a call that failed, or 0.  The relay calls this in its own thread.
- */
-typedef void relay_trouble(void *context, const char *text, int error);
-
-/*
  * Opens a port for each address of the resolved servers, and starts the thread, which inherits the
- * signal mask.  tls and servers must live as long as the relay.  Returns NULL with errno on
- * failure.
+ * signal mask.  It tells trouble how each connection ends.  All three must live as long as the
+ * relay.  Returns NULL with errno on failure.
  */
 struct relay *relay_start(const struct tls *tls, const struct servers *servers,
-                          relay_trouble *trouble, void *context);
+                          struct trouble *trouble);
 
 /* Returns the ports, in the order of the servers' addresses. */
 const uint16_t *relay_ports(const struct relay *relay);
@@ -40,7 +35,7 @@ const uint16_t *relay_ports(const struct relay *relay);
  */
 void relay_end(struct relay *relay, bool keep_ports);
 
-/* Breaks off all connections; NULL has none. */
-void relay_cut(struct relay *relay);
+/* Breaks off all connections, perhaps because of a server's silence; NULL has none. */
+void relay_cut(struct relay *relay, bool silence);
 
 #endif

@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "ensemble/fault.h"
 #include "ensemble/handle.h"
 #include "ensemble/wire.h"
 
@@ -61,21 +60,17 @@ bool session_rc_unknown(int rc)
 
 static void on_session(zhandle_t *handle, int type, int state, const char *path, void *context)
 {
+    struct session *session = context;
+
     (void)handle;
     (void)path;
     if (type != ZOO_SESSION_EVENT)
         return;
     if (state == ZOO_READONLY_STATE)
-        trouble_note(context, "the server is read-only", false);
-    item_push(item_new(context, state == ZOO_CONNECTED_STATE         ? SESSION_CONNECTED
+        trouble_note(&session->trouble, TROUBLE_FAULT, "the server is read-only");
+    item_push(item_new(session, state == ZOO_CONNECTED_STATE         ? SESSION_CONNECTED
                                 : state == ZOO_EXPIRED_SESSION_STATE ? SESSION_EXPIRED
                                                                      : SESSION_DISCONNECTED));
-}
-
-/* In the relay's thread. */
-static void note_server(void *context, const char *text, int error)
-{
-    trouble_note(context, text, fault_is_lack(error));
 }
 
 /* ---- opening and closing ---- */
@@ -93,8 +88,7 @@ static int connect_attempt(struct session *session)
     int error = 0;
 
     log_debug("connecting to %s", list);
-    session->failover.cut = false;
-    trouble_listen(session);
+    trouble_begin(&session->trouble);
     if (session->resumed.id) {
         resumed.client_id = session->resumed.id;
         memcpy(resumed.passwd, session->resumed.password, sizeof(resumed.passwd));
@@ -108,7 +102,7 @@ static int connect_attempt(struct session *session)
         errno = EAGAIN;
     /* Only literals are given to it, which need no looking up again on every turn of its loop. */
     if (!session->handle) {
-        trouble_note(session, session_start_fault(error = errno), true);
+        trouble_note(&session->trouble, TROUBLE_LOCAL, session_start_fault(error = errno));
     } else {
         zoo_set_servers_resolution_delay(session->handle, -1);
         complete = credentials_add(session->terms.access->credentials, session->handle);
@@ -118,9 +112,14 @@ static int connect_attempt(struct session *session)
     session->attempt_until = clock_now() + clock_earlier(patience, longest);
     free(list);
     if (!complete) {
-        /* Its thread got no socket, which was logged.  It must not go on without credentials. */
+        /*
+         * Its thread got no socket, which was logged.  It must not go on without credentials, but
+         * meanwhile it may have got one, and even a session.
+         */
+        failover_cut(&session->failover, false);
         session->stuck |= !handle_close(session->handle, &session->failover);
         session->handle = NULL;
+        item_drop_events(session, false);
         session->attempt_until = clock_now() + NO_SOCKET_PAUSE;
         return 0;
     }
@@ -156,9 +155,11 @@ struct session *session_resume(const struct session_terms *terms,
     zoo_set_debug_level(log_get_level() >= LOG_LEVEL_DEBUG ? ZOO_LOG_LEVEL_INFO
                                                            : ZOO_LOG_LEVEL_ERROR);
     zoo_deterministic_conn_order(1); /* servers.c has shuffled them */
-    failover_init(&session->failover);
+    trouble_init(&session->trouble, terms->access->tls);
+    failover_init(&session->failover, &session->trouble);
     if (terms->access->tls)
-        session->relay = relay_start(terms->access->tls, terms->servers, note_server, session);
+        session->relay = relay_start(terms->access->tls, terms->servers, &session->trouble);
+    session->failover.relay = session->relay;
     if (session->event_fd < 0 || (terms->access->tls && !session->relay) ||
         connect_attempt(session) < 0) {
         int error = errno;
@@ -183,10 +184,7 @@ static bool drop_handle(struct session *session)
     session->established = session->connected = false;
     if (session->stuck)
         return false;
-    for (struct item *item = item_pop(session); item; item = item_pop(session)) {
-        if (item->event.type != SESSION_REPLY)
-            item_free(item);
-    }
+    item_drop_events(session, true);
     return true;
 }
 
@@ -230,7 +228,7 @@ void session_close(struct session *session)
     if (!closed)
         return; /* the library's threads may still use it */
     request_drop_all(session);
-    trouble_listen(NULL);
+    trouble_destroy(&session->trouble);
     item_free(session->current);
     if (session->event_fd >= 0)
         close(session->event_fd);
@@ -275,7 +273,7 @@ bool session_withhold(struct session *session)
 
     if (session->refused)
         return false;
-    while (session->oldest && !session_alive(session) && !failover_cut(&session->failover) &&
+    while (session->oldest && !session_alive(session) && !failover_cut(&session->failover, true) &&
            clock_now() < deadline)
         poll(NULL, 0, 1);
     return session_alive(session);
@@ -349,11 +347,7 @@ static int64_t tick_connection(struct session *session)
          * before is met in the queue, not lost here.
          */
         if (now >= session->attempt_until && !session_alive(session)) {
-            failover_cut(&session->failover);
-            /* Once more, for a connection that the library has made meanwhile. */
-            if (session->relay)
-                session->failover.cut = true;
-            relay_cut(session->relay);
+            failover_cut(&session->failover, true);
             if (session_alive(session))
                 return session->attempt_until = now + FIRST_PATIENCE; /* until its event is read */
             if (!drop_handle(session))
@@ -389,7 +383,7 @@ int64_t session_tick(struct session *session)
         return CLOCK_NEVER;
     next = tick_connection(session);
     if (zoo_state(session->handle) == ZOO_READONLY_STATE) {
-        failover_cut(&session->failover);
+        failover_cut(&session->failover, false);
         next = clock_earlier(next, clock_now() + READ_ONLY_LOOK);
     }
     if (session->resume_at && clock_now() >= session->resume_at)

@@ -86,7 +86,7 @@ void session_turn(struct session *session)
 
     session->turns = 0;
     snprintf(session->turned_from, sizeof(session->turned_from), "%s", server ? server : "");
-    if (failover_leave(&session->failover, session->handle))
+    if (failover_leave(&session->failover, session->handle, false))
         session_note_disconnected(session); /* the event of it follows */
     else
         session_spare(session);
@@ -105,7 +105,7 @@ static bool turns_again(struct session *session)
         return false;
     server = name_server(session, name, sizeof(name));
     if (server && strcmp(server, session->turned_from) == 0 && session->turns++ < TURNS_MAX &&
-        failover_leave(&session->failover, session->handle)) {
+        failover_leave(&session->failover, session->handle, false)) {
         session_note_disconnected(session);
         return true;
     }
@@ -132,7 +132,7 @@ static bool note_reply(struct session *session, struct item *item)
         }
     }
     if (!session_rc_unknown(item->event.rc))
-        trouble_forget(session);
+        trouble_forget(&session->trouble);
     of_user = request_done(session, item);
     ask_next(session);
     if (item->event.rc != ZSESSIONCLOSEDREQUIRESASLAUTH)

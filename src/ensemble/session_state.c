@@ -139,3 +139,23 @@ struct item *item_pop(struct session *session)
     pthread_mutex_unlock(&session->mutex);
     return item;
 }
+
+void item_drop_events(struct session *session, bool replies)
+{
+    struct item *next;
+
+    pthread_mutex_lock(&session->mutex);
+
+    struct item *item = session->head;
+
+    session->head = NULL;
+    session->tail = &session->head;
+    pthread_mutex_unlock(&session->mutex);
+    for (; item; item = next) {
+        next = item->next;
+        if (item->event.type != SESSION_REPLY)
+            item_free(item);
+        else if (!replies)
+            item_push(item);
+    }
+}

@@ -1,7 +1,7 @@
 /*
  * The inside of struct session: session.c keeps the session alive, session_ask.c takes what the
  * owner asks for, request.c gives that to the library and queues what comes back, session_event.c
- * hands it to the owner, trouble.c knows what went wrong.
+ * hands it to the owner.
  */
 #ifndef ZKFLOCK_SESSION_STATE_H
 #define ZKFLOCK_SESSION_STATE_H
@@ -13,6 +13,7 @@
 #include "ensemble/pace.h"
 #include "ensemble/relay.h"
 #include "ensemble/session.h"
+#include "ensemble/trouble.h"
 
 /* A server that has refused a request for lack of capacity counts as overloaded for so long. */
 #define SESSION_RECOVERED_AFTER (5 * CLOCK_S)
@@ -59,20 +60,15 @@ struct item {
     int64_t handed_over; /* to the library, the last time */
 };
 
-/* Room for what trouble_last() writes. */
-#define TROUBLE_SIZE 256
-
 struct session {
     zhandle_t *handle;
     struct session_terms terms;
     struct relay *relay; /* by which the handle connects; NULL: directly */
     int event_fd;
 
-    pthread_mutex_t mutex; /* of the queue and of trouble */
+    pthread_mutex_t mutex; /* of the queue */
     struct item *head, **tail;
-    char trouble[TROUBLE_SIZE - 2];
-    bool lacking; /* both: see trouble_last() */
-    bool left;    /* this process has closed the connection because of that */
+    struct trouble trouble;
 
     /* the owner's */
     struct item *current; /* the event handed out last */
@@ -117,6 +113,12 @@ void item_push(struct item *item);
 /* The oldest event that was pushed, now the caller's; NULL if there is none. */
 struct item *item_pop(struct session *session);
 
+/*
+ * Forgets events that were pushed by a handle that is closed.  replies: those of requests, too,
+ * which remain under way; else they stay in the queue.
+ */
+void item_drop_events(struct session *session, bool replies);
+
 /* NULL is allowed. */
 void item_free(struct item *item);
 
@@ -158,28 +160,5 @@ void ask_next(struct session *session);
 
 /* Leaves an overloaded server alone for a moment; SESSION_CONNECTED follows. */
 void session_spare(struct session *session);
-
-/* ---- trouble.c: what went wrong with a server last; any thread ---- */
-
-/*
- * Writes that as the end of a clause (": Connection refused"), "" if nothing did.  Returns true if
- * it was no fault of a server: this process is out of descriptors or threads.
- */
-bool trouble_last(struct session *session, char text[TROUBLE_SIZE]);
-
-/* Returns true if the trouble is why this process has left a server: that is more exact. */
-bool trouble_is_exact(struct session *session);
-
-/* Notes why this process leaves a server, or, if lacking, why it can use none. */
-void trouble_note(struct session *session, const char *text, bool lacking);
-
-/* Forgets all trouble, because a server could be used. */
-void trouble_forget(struct session *session);
-
-/* The session whose trouble the library's log tells of; NULL: none. */
-void trouble_listen(struct session *session);
-
-/* The library's log callback. */
-void trouble_on_log(const char *message);
 
 #endif

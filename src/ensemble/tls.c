@@ -277,38 +277,46 @@ static bool is_about_certificate(int reason)
            (alert >= SSL_AD_BAD_CERTIFICATE && alert <= SSL_AD_CERTIFICATE_UNKNOWN);
 }
 
-static const char *of_reason(SSL *ssl, unsigned long error, char text[TLS_WHY_SIZE])
+/* Writes why the connection has failed, for this reason of OpenSSL's. */
+static void say_reason(const SSL *ssl, unsigned long error, char text[TLS_WHY_SIZE])
 {
     const struct tls_library *library = tls_library_load();
     int reason = ERR_GET_REASON(error);
     const char *words = library->ERR_reason_error_string(error);
     bool proven = tls_is_proven(ssl);
+    const char *what = proven ? "failed in TLS" : "failed in the TLS handshake";
 
     switch (proven ? 0 : reason) {
     case SSL_R_WRONG_VERSION_NUMBER:
     case SSL_R_PACKET_LENGTH_TOO_LONG:
     case SSL_R_HTTP_REQUEST:
     case SSL_R_UNEXPECTED_MESSAGE:
-        return "does not speak TLS at this port; is it its secureClientPort?";
+        what = "does not speak TLS at this port; is it its secureClientPort?";
+        words = NULL;
+        break;
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
-        return "has no TLS 1.2 or later";
+        what = "has no TLS 1.2 or later";
+        words = NULL;
+        break;
+    case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
+        what = "has no cipher in common";
+        words = NULL;
+        break;
+    default:
+        if (!is_about_certificate(reason))
+            break;
+        what = "does not accept the certificate of --cert";
+        if (library->SSL_get_certificate(ssl))
+            break;
+        what = "wants a client certificate; give --cert and --key";
+        words = NULL;
     }
-    if (is_about_certificate(reason) && !library->SSL_get_certificate(ssl))
-        return reason - SSL_AD_REASON_OFFSET == SSL_AD_HANDSHAKE_FAILURE
-                   ? "refuses TLS: it wants a client certificate (give --cert and --key), or has "
-                     "no cipher in common"
-                   : "wants a client certificate; give --cert and --key";
-    snprintf(text, TLS_WHY_SIZE, "%s: %s",
-             is_about_certificate(reason) ? "does not accept the certificate of --cert"
-             : proven                     ? "failed in TLS"
-                                          : "failed in the TLS handshake",
-             words ? words : "unknown error");
-    return text;
+    snprintf(text, TLS_WHY_SIZE, "%s%s%s", what, words ? ": " : "", words ? words : "");
 }
 
-/* Returns why the certificate is not accepted, and for which name, if that is the reason. */
-static const char *of_certificate(SSL *ssl, long verified, char text[TLS_WHY_SIZE])
+/* Writes why the certificate is not accepted, and for which name, if that is the reason. */
+static void say_certificate(SSL *ssl, long verified, char text[TLS_WHY_SIZE])
 {
     const struct tls_library *library = tls_library_load();
     const char *name = verified == X509_V_ERR_HOSTNAME_MISMATCH
@@ -318,30 +326,29 @@ static const char *of_certificate(SSL *ssl, long verified, char text[TLS_WHY_SIZ
     snprintf(text, TLS_WHY_SIZE, "has a certificate that is not accepted: %s%s%.80s",
              library->X509_verify_cert_error_string(verified), name ? ", it is not for " : "",
              name ? name : "");
-    return text;
 }
 
-const char *tls_why(SSL *ssl, int returned, char text[TLS_WHY_SIZE], int *error)
+enum trouble_kind tls_why(SSL *ssl, int returned, char text[TLS_WHY_SIZE])
 {
     const struct tls_library *library = tls_library_load();
     long verified = library->SSL_get_verify_result(ssl);
-    int kind = library->SSL_get_error(ssl, returned);
 
-    *error = 0;
-    if (kind != SSL_ERROR_SSL)
-        return NULL;
+    if (library->SSL_get_error(ssl, returned) != SSL_ERROR_SSL)
+        return TROUBLE_NONE;
     /* A failed allocation is seldom called that: "internal error", "init fail". */
     if (ERR_FATAL_ERROR(library->ERR_peek_error())) {
         snprintf(text, TLS_WHY_SIZE, "OpenSSL cannot go on, perhaps for want of memory: %s",
                  first_reason(library));
-        *error = ENOMEM;
-        return text;
+        return TROUBLE_LOCAL;
     }
     /* A server that is killed or full closes the connection without ending TLS. */
     if (ERR_GET_REASON(library->ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
-        return NULL;
-    return verified == X509_V_OK ? of_reason(ssl, library->ERR_peek_last_error(), text)
-                                 : of_certificate(ssl, verified, text);
+        return TROUBLE_NONE;
+    if (verified == X509_V_OK)
+        say_reason(ssl, library->ERR_peek_last_error(), text);
+    else
+        say_certificate(ssl, verified, text);
+    return TROUBLE_FAULT;
 }
 
 bool tls_has_certificate(const struct tls *tls)

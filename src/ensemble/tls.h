@@ -12,6 +12,7 @@
 
 #include "base/exitcode.h"
 #include "ensemble/tls_library.h"
+#include "ensemble/trouble.h"
 
 struct tls;
 
@@ -40,11 +41,11 @@ struct tls *tls_new(const struct tls_files *files, enum exitcode *status, char *
 SSL *tls_connection(const struct tls *tls, int fd, const char *const *names, size_t count);
 
 /*
- * Returns why SSL_connect(), SSL_read() or SSL_write() returned this, in words that follow the
- * server's name; NULL if the server has just ended the connection.  The words may be in text.
- * *error: 0, or ENOMEM if OpenSSL itself could not go on, which mostly lacks memory then.
+ * Writes why SSL_connect(), SSL_read() or SSL_write() returned this: TROUBLE_FAULT, in words that
+ * follow the server's name; TROUBLE_LOCAL, if OpenSSL itself could not go on, which mostly lacks
+ * memory then; or TROUBLE_NONE without words, if the server has just ended the connection.
  */
-const char *tls_why(SSL *ssl, int returned, char text[TLS_WHY_SIZE], int *error);
+enum trouble_kind tls_why(SSL *ssl, int returned, char text[TLS_WHY_SIZE]);
 
 /*
  * Returns true if the server has proven by a certificate who it is; to be called when SSL_connect()

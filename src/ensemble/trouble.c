@@ -1,51 +1,109 @@
+#include "ensemble/trouble.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "ensemble/fault.h"
-#include "ensemble/session_state.h"
 
-/* A server that refuses a client just closes the connection. */
-#define CLOSED                                                                                     \
-    "the server closed the connection, as one does that has no majority, is read-only or full "
-static const char closed[] = CLOSED "(maxClientCnxns), or expects TLS";
-static const char closed_tls[] = CLOSED "(maxClientCnxns)";
+/* The library calls the next server at once, and that one has not been silent for less than this.
+ */
+#define SILENCE (500 * CLOCK_MS)
 
-/* See wire.c. */
-static const char unsound[] = "the server sent what is no reply of ZooKeeper";
+/* The trouble that the library's log tells of. */
+static _Atomic(struct trouble *) listener;
 
-void trouble_note(struct session *session, const char *text, bool lacking)
+void trouble_init(struct trouble *trouble, bool relayed)
 {
-    pthread_mutex_lock(&session->mutex);
-    session->lacking = lacking;
-    session->left = true;
-    snprintf(session->trouble, sizeof(session->trouble), "%s", text);
-    pthread_mutex_unlock(&session->mutex);
+    *trouble = (struct trouble){.relayed = relayed};
+    pthread_mutex_init(&trouble->mutex, NULL);
 }
 
-void trouble_forget(struct session *session)
+void trouble_destroy(struct trouble *trouble)
 {
-    pthread_mutex_lock(&session->mutex);
-    session->lacking = session->left = false;
-    session->trouble[0] = '\0';
-    pthread_mutex_unlock(&session->mutex);
+    atomic_store(&listener, NULL);
+    pthread_mutex_destroy(&trouble->mutex);
 }
+
+void trouble_begin(struct trouble *trouble)
+{
+    pthread_mutex_lock(&trouble->mutex);
+    trouble->next_end = TROUBLE_END_OF_SERVER;
+    pthread_mutex_unlock(&trouble->mutex);
+    atomic_store(&listener, trouble);
+}
+
+/* With the mutex. */
+static void set(struct trouble *trouble, enum trouble_kind kind, const char *text, size_t len)
+{
+    trouble->kind = kind;
+    trouble->noted = clock_now();
+    snprintf(trouble->text, sizeof(trouble->text), "%.*s", (int)len, text);
+}
+
+void trouble_note(struct trouble *trouble, enum trouble_kind kind, const char *text)
+{
+    pthread_mutex_lock(&trouble->mutex);
+    set(trouble, kind, text, strlen(text));
+    pthread_mutex_unlock(&trouble->mutex);
+}
+
+bool trouble_cut(struct trouble *trouble, bool silence)
+{
+    pthread_mutex_lock(&trouble->mutex);
+    silence &= clock_now() - trouble->noted >= SILENCE;
+    trouble->next_end = silence ? TROUBLE_END_OF_SILENCE : TROUBLE_END_TOLD;
+    pthread_mutex_unlock(&trouble->mutex);
+    return silence;
+}
+
+void trouble_not_cut(struct trouble *trouble)
+{
+    pthread_mutex_lock(&trouble->mutex);
+    trouble->next_end = TROUBLE_END_OF_SERVER;
+    pthread_mutex_unlock(&trouble->mutex);
+}
+
+void trouble_forget(struct trouble *trouble)
+{
+    pthread_mutex_lock(&trouble->mutex);
+    set(trouble, TROUBLE_NONE, "", 0);
+    trouble->next_end = TROUBLE_END_OF_SERVER;
+    pthread_mutex_unlock(&trouble->mutex);
+}
+
+/* ---- the library's log ---- */
 
 /* The library calls an end of file EHOSTDOWN. */
-static bool was_closed(long error)
+static bool is_end(long error)
 {
     return error == EHOSTDOWN || error == ECONNRESET || error == EPIPE;
+}
+
+/* A connection has ended, of which the log tells no more.  With the mutex. */
+static void note_end(struct trouble *trouble)
+{
+    static const char closed[] = "the server " TROUBLE_CLOSED ", or expects TLS";
+    static const char silent[] = "the server does not answer";
+
+    if (trouble->next_end == TROUBLE_END_OF_SERVER)
+        set(trouble, TROUBLE_NO_CONTACT, closed, strlen(closed));
+    else if (trouble->next_end == TROUBLE_END_OF_SILENCE)
+        set(trouble, TROUBLE_NO_CONTACT, silent, strlen(silent));
+    trouble->next_end = TROUBLE_END_OF_SERVER;
 }
 
 /*
  * The library's log is the only place that tells why a server could not be used:
  * "...:func@123: Socket 127.0.0.1:1 zk retcode=-4, errno=111(Connection refused): ...".
  */
-static void remember(struct session *session, const char *message)
+static void remember(struct trouble *trouble, const char *message)
 {
+    static const char unsound[] = "the server sent what is no reply of ZooKeeper"; /* see wire.c */
     const char *errno_text = strstr(message, "errno=");
     const char *begin = errno_text ? strchr(errno_text, '(') : NULL;
     const char *end = begin ? strchr(begin, ')') : NULL;
@@ -54,42 +112,24 @@ static void remember(struct session *session, const char *message)
         return;
 
     long error = strtol(errno_text + strlen("errno="), NULL, 10);
-    bool was_cut = was_closed(error) && atomic_exchange(&session->failover.cut, false);
 
-    pthread_mutex_lock(&session->mutex);
-    if (error == EBADMSG) {
-        session->lacking = false;
-        session->left = true;
-        snprintf(session->trouble, sizeof(session->trouble), "%s", unsound);
-    } else if (!was_closed(error)) {
-        session->left = false;
-        session->lacking = fault_is_lack(error);
-        snprintf(session->trouble, sizeof(session->trouble), "%.*s", (int)(end - begin - 1),
-                 begin + 1);
-    } else if (!session->left) {
-        session->lacking = false;
-        snprintf(session->trouble, sizeof(session->trouble), "%s",
-                 was_cut          ? "the server does not answer"
-                 : session->relay ? closed_tls
-                                  : closed);
-    }
-    pthread_mutex_unlock(&session->mutex);
-}
-
-/* The log callback has no context of its own. */
-static _Atomic(struct session *) log_session;
-
-void trouble_listen(struct session *session)
-{
-    atomic_store(&log_session, session);
+    pthread_mutex_lock(&trouble->mutex);
+    if (error == EBADMSG)
+        set(trouble, TROUBLE_FAULT, unsound, strlen(unsound));
+    else if (!is_end(error))
+        set(trouble, fault_is_lack(error) ? TROUBLE_LOCAL : TROUBLE_NO_CONTACT, begin + 1,
+            (size_t)(end - begin - 1));
+    else if (!trouble->relayed)
+        note_end(trouble);
+    pthread_mutex_unlock(&trouble->mutex);
 }
 
 void trouble_on_log(const char *message)
 {
-    struct session *session = atomic_load(&log_session);
+    struct trouble *trouble = atomic_load(&listener);
 
-    if (session)
-        remember(session, message);
+    if (trouble)
+        remember(trouble, message);
     /* Without the time, pid and thread in front, and the newline behind some of them. */
     const char *text = strstr(message, "ZOO_");
 
@@ -97,23 +137,15 @@ void trouble_on_log(const char *message)
     log_library("%.*s", (int)strcspn(text, "\n"), text);
 }
 
-bool trouble_is_exact(struct session *session)
+/* ---- for messages ---- */
+
+enum trouble_kind trouble_last(struct trouble *trouble, char text[TROUBLE_SIZE])
 {
-    pthread_mutex_lock(&session->mutex);
+    pthread_mutex_lock(&trouble->mutex);
+    snprintf(text, TROUBLE_SIZE, "%s%s", trouble->text[0] ? ": " : "", trouble->text);
 
-    bool left = session->left;
+    enum trouble_kind kind = trouble->kind;
 
-    pthread_mutex_unlock(&session->mutex);
-    return left;
-}
-
-bool trouble_last(struct session *session, char text[TROUBLE_SIZE])
-{
-    pthread_mutex_lock(&session->mutex);
-    snprintf(text, TROUBLE_SIZE, "%s%s", session->trouble[0] ? ": " : "", session->trouble);
-
-    bool lacking = session->lacking;
-
-    pthread_mutex_unlock(&session->mutex);
-    return lacking;
+    pthread_mutex_unlock(&trouble->mutex);
+    return kind;
 }

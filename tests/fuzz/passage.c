@@ -338,15 +338,16 @@ static void garble(void)
 
 /* ---- the relay ---- */
 
-/* Takes in why the passage is over; opened: it was open before. */
-static void finish(const char *why, bool opened, bool late)
+/* Takes in how the passage is over; opened: it was open before. */
+static void finish(const struct passage_end *end, bool opened, bool late)
 {
     bool wrong = refused || garbled || delicate;
 
     MUST(wrong || library_ended || server_ended || unreachable || late);
-    MUST(!why || wrong || !opened);
-    MUST(why || wrong || opened || library_ended || server_ended);
-    MUST(!why || (*why && fuzz_is_printable(why, 256)));
+    MUST(end->kind == TROUBLE_FAULT || end->kind == TROUBLE_NO_CONTACT);
+    MUST(!end->left || library_ended);
+    MUST(wrong || end->kind == TROUBLE_NO_CONTACT || !opened);
+    MUST(*end->why && fuzz_is_printable(end->why, 256));
     passage_free(passage);
     passage = NULL;
 }
@@ -361,11 +362,10 @@ static bool is_right(int64_t until)
 static void turn(unsigned int keep)
 {
     struct pollfd fds[PASSAGE_FDS];
-    const char *why = NULL;
+    struct passage_end end;
     unsigned int before = interrupts;
     int64_t until;
     bool told;
-    int error;
 
     if (!passage)
         return;
@@ -375,12 +375,11 @@ static void turn(unsigned int keep)
         if (!(keep & 1U << i))
             fds[i].revents = 0;
     told = fds[0].revents & (POLLRDHUP | POLLHUP);
-    if (!passage_go(passage, fds, &why, &error)) {
-        MUST(error == 0);
-        finish(why, until == CLOCK_NEVER, until <= now);
+    if (!passage_go(passage, fds, &end)) {
+        finish(&end, until == CLOCK_NEVER, until <= now);
         return;
     }
-    MUST(!why && is_right(passage_wait(passage, fds)));
+    MUST(is_right(passage_wait(passage, fds)));
     MUST(!told || interrupts < before); /* else it waited for the server to take more */
 }
 

@@ -67,6 +67,7 @@ refused() {
   refused noise "" "$not"
   refused mute "" "$not" # a session in the clear
   refused http "" "$not"
+  refused full "" "does not answer; check --servers (or "
   refused alert "" "failed in the TLS handshake: tlsv1 alert internal error"
   refused close "" "ended the connection in the TLS handshake"
   refused silent "" "does not answer in the TLS handshake"
@@ -78,13 +79,13 @@ refused() {
   local none="the server sent what is no reply of ZooKeeper"
   refused noise tls "$none"
   refused garbage tls "$none"
-  refused silent tls "within 5 s"
+  refused silent tls "does not answer; check --servers (or "
   refused mute tls "for 5 s while joining the queue"
   # Each ends the connection without ending TLS.
-  refused half tls "the server closed the connection"
-  refute_output --partial "does not speak TLS"
-  refused close tls "the server closed the connection"
-  refute_output --partial "does not speak TLS"
+  refused half tls "closed the connection, as one does that"
+  assert_output --partial ": 127.0.0.1:$port closed"
+  refused close tls "closed the connection, as one does that"
+  assert_output --partial ": 127.0.0.1:$port closed"
   refused flood tls "for 5 s while joining the queue"
 }
 

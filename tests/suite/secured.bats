@@ -161,7 +161,12 @@ given back"
   tls=ZKFLOCK_TLS=yes options="--cert /new" shown "cert += /new" "key += none" "cacert += /ca"
   printf '[lock %s]\ntls = no\n' "$LOCK" >config
   tls=ZKFLOCK_TLS=yes options="--config config" shown "tls += no" "cert += none" "cacert += those of the system"
-  # On the command line they are a mistake.
+  # Elsewhere they are a mistake.
+  for key in cacert cert key; do
+    printf '[zkflock]\n%s = /file\n' "$key" >config
+    run -78 zkflock --config config "$LOCK" touch ran
+    assert_output --partial "config:2: --cacert, --cert and --key go with --tls alone"
+  done
   run -64 zkflock --cacert /ca "$LOCK" touch ran
   assert_output --partial "go with --tls alone"
 }

@@ -116,11 +116,25 @@ lacking() {
   assert_not_exist ran
 }
 
+@test "--tls: without /proc the relay cannot tell who connects: 71" {
+  local error
+  for error in ENOENT EMFILE; do
+    run -71 lacking "openat:error=$error" -P /proc/self/fd -- -z "$SECURE" --tls --cacert "$KEYS/ca.pem" \
+      --connect-timeout 1 "$LOCK" touch ran
+    assert_output --partial "cannot connect to $SECURE: /proc/self/fd cannot be read: "
+  done
+  assert_not_exist ran
+}
+
 @test "the client library's first socket cannot be had: zkflock tries again, with its credentials" {
   # The first one of its thread is for getaddrinfo(3).
   run -0 lacking socket:error=EMFILE:when=2 -- "$LOCK" echo ran
   assert_output --partial ran
   run -0 lacking socket:error=EMFILE:when=2 -- --auth-file "$PWD/ann" --acl creator "$LOCK.own" echo ran
+  assert_output --partial ran
+  # Also where the library connects by itself, without credentials, before its handle is closed.
+  run -0 lacking socket:error=EMFILE:when=2 -e trace=socket,clone3 -e inject=clone3:delay_enter=100000:delay_exit=100000:when=1..5 -- \
+    --auth-file "$PWD/ann" --acl creator "$LOCK.own" echo ran
   assert_output --partial ran
   run -77 zkflock "$LOCK.own" touch ran
   # A lack that lasts.

@@ -153,6 +153,28 @@ refused() {
   refute contains log lost
 }
 
+@test "--tls: why no server can be used is told by address, for the last one that was tried" {
+  serve server none
+  # No network but this one.
+  run -69 unshare -Urn sh -c 'ip link set lo up && exec "$@"' sh \
+    zkflock -z 203.0.113.1:2281 --tls --cacert "$KEYS/ca.pem" --connect-timeout 1 "$LOCK" touch ran
+  assert_output --partial ": 203.0.113.1:2281 cannot be reached: Network is unreachable; check --servers (or "
+  serve server none 3
+  ensemble kill 1
+  ensemble kill 2
+  deadline=$((SECONDS + 60))
+  # Others than the one without a majority are tried, too.
+  for why in "closed the connection, as one does that has no majority" "cannot be reached: Connection refused"; do
+    until
+      run -69 tls --connect-timeout 1 "$LOCK" touch ran
+      [[ $output =~ :\ 127\.0\.0\.1:[0-9]+\ $why.*\;\ check\ --servers ]]
+    do
+      [ $SECONDS -lt $deadline ] || fail "not '$why': $output"
+    done
+  done
+  assert_not_exist ran
+}
+
 serves() { [ -n "$(ensemble mode "$1")" ]; }
 connected_times() { [ "$(grep -c "connected to" log)" -ge "$1" ]; }
 
