@@ -318,6 +318,19 @@ static void look_for_export(struct options *options, int argc, char **argv)
     } while (options->action != ACTION_RUN && ++optind < argc);
 }
 
+static void log_start(const struct options *options)
+{
+    const char *of_environment = getenv(AUTH_FILE_VARIABLE);
+
+    log_open(&(struct log_options){.level = options->log_level,
+                                   .format = options->log_format,
+                                   .to_system = options->log_syslog,
+                                   .lock = options->lock});
+    if (!options->access.auth_file && of_environment && *of_environment)
+        log_info("$" AUTH_FILE_VARIABLE
+                 " is not used: it is for the servers of $" SERVERS_VARIABLE);
+}
+
 int arguments_parse(struct options *options, int argc, char **argv, bool *done)
 {
     const struct option_row *row;
@@ -353,9 +366,6 @@ int arguments_parse(struct options *options, int argc, char **argv, bool *done)
         status = show_config(options);
     }
     if (status == 0)
-        log_open(&(struct log_options){.level = options->log_level,
-                                       .format = options->log_format,
-                                       .to_system = options->log_syslog,
-                                       .lock = options->lock});
+        log_start(options);
     return status;
 }

@@ -172,6 +172,10 @@ told() { # told yes|no COMMAND...: whether that sends some
   told yes zkflock -z "$VIA" "$LOCK" true
   ZKFLOCK_SERVERS=$ONE
   told no zkflock -z "$VIA" "$LOCK" true
+  run -0 zkflock -v -z "$VIA" "$LOCK" true
+  assert_line --partial "]: \$ZKFLOCK_AUTH_FILE is not used: it is for the servers of \$ZKFLOCK_SERVERS"
+  run -0 zkflock -v -z "$ONE" "$LOCK" true
+  refute_output --partial "is not used"
   told no zkflock -z "$VIA" --list
   told no zkflock -z "$VIA" --remove "$LOCK"
   told yes zkflock -z "$VIA" --auth-file ann "$LOCK" true
