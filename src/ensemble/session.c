@@ -62,12 +62,13 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
 {
     struct session *session = context;
 
-    (void)handle;
     (void)path;
     if (type != ZOO_SESSION_EVENT)
         return;
-    if (state == ZOO_READONLY_STATE)
+    if (state == ZOO_READONLY_STATE) {
         trouble_note(&session->trouble, TROUBLE_FAULT, "the server is read-only");
+        session->unmade = zoo_client_id(handle)->client_id;
+    }
     item_push(item_new(session, state == ZOO_CONNECTED_STATE         ? SESSION_CONNECTED
                                 : state == ZOO_EXPIRED_SESSION_STATE ? SESSION_EXPIRED
                                                                      : SESSION_DISCONNECTED));
@@ -89,6 +90,7 @@ static int connect_attempt(struct session *session)
 
     log_debug("connecting to %s", list);
     trouble_begin(&session->trouble);
+    session->unmade = session->resumed.id;
     if (session->resumed.id) {
         resumed.client_id = session->resumed.id;
         memcpy(resumed.passwd, session->resumed.password, sizeof(resumed.passwd));
@@ -258,8 +260,12 @@ int session_timeout_ms(const struct session *session)
 
 bool session_alive(const struct session *session)
 {
-    return session->established ||
-           (session->handle && zoo_state(session->handle) == ZOO_CONNECTED_STATE);
+    int state = session->handle ? zoo_state(session->handle) : 0;
+    int64_t id = session->handle ? zoo_client_id(session->handle)->client_id : 0;
+
+    /* A new one has an ID, also if contact is lost before its event has been handed out. */
+    return session->established || state == ZOO_CONNECTED_STATE ||
+           (state != ZOO_READONLY_STATE && id != 0 && id != session->unmade);
 }
 
 /*

@@ -69,6 +69,7 @@ struct session {
     pthread_mutex_t mutex; /* of the queue */
     struct item *head, **tail;
     struct trouble trouble;
+    _Atomic int64_t unmade; /* ID that a handle may have without having made a session */
 
     /* the owner's */
     struct item *current; /* the event handed out last */

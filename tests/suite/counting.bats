@@ -330,4 +330,11 @@ EOF
   refute_output --partial "a contender vanished"
   assert contains calls "DELAYED"
   close_proxy
+  # The same if the library finds its connection cut before zkflock asks it for its session.
+  PROXY_OF=connect open_proxy late 1:0.72
+  ASAN_OPTIONS=detect_leaks=0 run -0 strace -f -o calls -e trace=shutdown -e inject=shutdown:delay_enter=100000:delay_exit=100000:when=1 \
+    zkflock -v -z "$VIA" "$LOCK" true
+  refute_output --partial "a contender vanished"
+  assert contains calls "DELAYED"
+  close_proxy
 }
