@@ -58,10 +58,7 @@ static bool leads_to(int fd, const struct sockaddr_storage *server)
            memcmp(&peer, server, sizeof(peer)) == 0;
 }
 
-/*
- * Returns whether it is a socket of the library, also one that asks a server by four letters, or
- * one of the relay: no other one leads to a network, and the relay's ports stay open.
- */
+/* Returns whether it is a connection by IP, or becomes one. */
 static bool leads_to_a_network(int fd)
 {
     struct sockaddr_storage own = {0};
@@ -75,18 +72,26 @@ static bool leads_to_a_network(int fd)
 }
 
 /*
- * Shuts down the library's socket to this server, or for NULL all of its sockets.  The relay's go
- * first: it shuts down each pair so that it can tell who has ended it.  Returns false if the
- * library had none.
+ * Returns whether it may be a socket of the library, also one that asks a server by four letters.
+ * The relay's are left to the relay, which knows which belong together.
+ */
+static bool may_be_of_library(const struct failover *failover, int fd)
+{
+    return !FD_ISSET(fd, &failover->foreign) && (!failover->relay || wire_may_be_of_library(fd));
+}
+
+/*
+ * Shuts down the library's socket to this server, or for NULL all of its sockets, and first the
+ * relay's.  Returns false if there was no connection.
  */
 static bool cut(struct failover *failover, const struct sockaddr_storage *server, bool silence)
 {
-    bool done = false;
+    bool done;
 
     silence = trouble_cut(failover->trouble, silence); /* before the end can be told */
-    relay_cut(failover->relay, silence);
+    done = relay_cut(failover->relay, silence);
     for (int fd = 0; fd < failover->fds && !(server && done); fd++) {
-        int duplicate = FD_ISSET(fd, &failover->foreign) ? -1 : hold_open(fd);
+        int duplicate = may_be_of_library(failover, fd) ? hold_open(fd) : -1;
 
         if (duplicate < 0)
             continue;

@@ -116,9 +116,9 @@ static bool end_by(struct passage_end *end, enum trouble_kind kind, const char *
 
 static bool end_by_silence(const struct passage *passage, struct passage_end *end)
 {
-    return passage->state == SHAKING
-               ? end_by(end, TROUBLE_FAULT, "does not answer in the TLS handshake")
-               : end_by(end, TROUBLE_NO_CONTACT, "does not answer");
+    return end_by(end, TROUBLE_NO_CONTACT,
+                  passage->state == SHAKING ? "does not answer in the TLS handshake"
+                                            : "does not answer");
 }
 
 /* Returns true if the library has left, or both connections have been cut, see failover.h. */

@@ -193,7 +193,7 @@ static void pass(struct relay *relay, size_t i, const struct pollfd *fds)
     silent = relay->under_way[i].silent;
     relay->under_way[i] = relay->under_way[--relay->under_way_len];
     pthread_mutex_unlock(&relay->mutex);
-    if (!end.left || silent)
+    if (!end.left || silent || trouble_take_timeout(relay->trouble))
         tell(relay, gate, &end);
     passage_free(passage);
 }
@@ -320,16 +320,20 @@ const uint16_t *relay_ports(const struct relay *relay)
     return relay->ports;
 }
 
-void relay_cut(struct relay *relay, bool silence)
+bool relay_cut(struct relay *relay, bool silence)
 {
+    bool any;
+
     if (!relay)
-        return;
+        return false;
     pthread_mutex_lock(&relay->mutex);
     for (size_t i = 0; i < relay->under_way_len; i++) {
         relay->under_way[i].silent |= silence;
         passage_cut(relay->under_way[i].passage);
     }
+    any = relay->under_way_len > 0;
     pthread_mutex_unlock(&relay->mutex);
+    return any;
 }
 
 /* A server can hold the thread in OpenSSL until its connection is cut. */

@@ -35,7 +35,10 @@ const uint16_t *relay_ports(const struct relay *relay);
  */
 void relay_end(struct relay *relay, bool keep_ports);
 
-/* Breaks off all connections, perhaps because of a server's silence; NULL has none. */
-void relay_cut(struct relay *relay, bool silence);
+/*
+ * Breaks off all connections, perhaps because of a server's silence.  Returns false if there was
+ * none; NULL has none.
+ */
+bool relay_cut(struct relay *relay, bool silence);
 
 #endif

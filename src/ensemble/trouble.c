@@ -68,6 +68,17 @@ void trouble_not_cut(struct trouble *trouble)
     pthread_mutex_unlock(&trouble->mutex);
 }
 
+bool trouble_take_timeout(struct trouble *trouble)
+{
+    bool timed_out;
+
+    pthread_mutex_lock(&trouble->mutex);
+    timed_out = trouble->timed_out;
+    trouble->timed_out = false;
+    pthread_mutex_unlock(&trouble->mutex);
+    return timed_out;
+}
+
 void trouble_forget(struct trouble *trouble)
 {
     pthread_mutex_lock(&trouble->mutex);
@@ -84,11 +95,12 @@ static bool is_end(long error)
     return error == EHOSTDOWN || error == ECONNRESET || error == EPIPE;
 }
 
+static const char silent[] = "the server does not answer";
+
 /* A connection has ended, of which the log tells no more.  With the mutex. */
 static void note_end(struct trouble *trouble)
 {
     static const char closed[] = "the server " TROUBLE_CLOSED ", or expects TLS";
-    static const char silent[] = "the server does not answer";
 
     if (trouble->next_end == TROUBLE_END_OF_SERVER)
         set(trouble, TROUBLE_NO_CONTACT, closed, strlen(closed));
@@ -114,8 +126,11 @@ static void remember(struct trouble *trouble, const char *message)
     long error = strtol(errno_text + strlen("errno="), NULL, 10);
 
     pthread_mutex_lock(&trouble->mutex);
+    trouble->timed_out = error == ETIMEDOUT;
     if (error == EBADMSG)
         set(trouble, TROUBLE_FAULT, unsound, strlen(unsound));
+    else if (error == ETIMEDOUT)
+        set(trouble, TROUBLE_NO_CONTACT, silent, strlen(silent));
     else if (!is_end(error))
         set(trouble, fault_is_lack(error) ? TROUBLE_LOCAL : TROUBLE_NO_CONTACT, begin + 1,
             (size_t)(end - begin - 1));

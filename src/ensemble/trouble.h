@@ -19,7 +19,7 @@
 enum trouble_kind {
     TROUBLE_NONE,
     TROUBLE_NO_CONTACT, /* as from any server that is down, full or cut off */
-    TROUBLE_FAULT,      /* of a server that does answer: this process has left it because of that */
+    TROUBLE_FAULT,      /* of a server that is there, or of TLS with it */
     TROUBLE_LOCAL,      /* of this process: it lacks descriptors, memory, threads or /proc */
 };
 
@@ -34,6 +34,7 @@ struct trouble {
         TROUBLE_END_OF_SILENCE, /* this process ends it, because the server does not answer */
         TROUBLE_END_TOLD,       /* this process ends it, and the reason stands in text */
     } next_end;
+    bool timed_out; /* the library is leaving a server, because it does not answer */
 };
 
 void trouble_init(struct trouble *trouble, bool relayed);
@@ -55,6 +56,12 @@ void trouble_note(struct trouble *trouble, enum trouble_kind kind, const char *t
  */
 bool trouble_cut(struct trouble *trouble, bool silence);
 void trouble_not_cut(struct trouble *trouble);
+
+/*
+ * For the relay, whose connection the library has left: returns whether that was because the server
+ * did not answer, the first time that it is asked after that.
+ */
+bool trouble_take_timeout(struct trouble *trouble);
 
 /* Forgets all trouble, because a server could be used. */
 void trouble_forget(struct trouble *trouble);

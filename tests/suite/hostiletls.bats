@@ -75,6 +75,27 @@ refused() {
   refused hello "" "does not answer in the TLS handshake"
 }
 
+# silent_told OPTION...: two servers that say nothing are told as that, and nothing else is.
+silent_told() {
+  local other
+  server silent
+  other=$BAD
+  coproc SECOND { exec hostile silent 3>&-; }
+  read -r -u "${SECOND[0]}" port
+  run -69 timeout -k 1 30 "$@" zkflock --tls --cacert "$KEYS/ca.pem" -z "$other,localhost:$port" --session-timeout "${timeout-15}" --connect-timeout 4 "$LOCK" touch ran
+  eval "exec ${SECOND[1]}>&-"
+  assert_output --regexp "no server reachable at .* within 4 s: 127.0.0.1:[0-9]+ does not answer in the TLS handshake; check --servers"
+}
+
+@test "--tls: a silent server is told as that, not as the end of the connection that zkflock itself brings" {
+  silent_told env
+  # The library makes the next connection before the last one is cut to the end.
+  ASAN_OPTIONS=detect_leaks=0 silent_told strace -f -o calls -e trace=shutdown -e inject=shutdown:delay_exit=5000
+  assert contains calls DELAYED
+  # The library's own patience would end first.
+  timeout=2 silent_told env
+}
+
 @test "--tls: servers that speak TLS, and then are hostile" {
   local none="the server sent what is no reply of ZooKeeper"
   refused noise tls "$none"
