@@ -153,6 +153,27 @@ refused() {
   refute contains log lost
 }
 
+@test "--tls: the leader is killed while one holds and others wait: nobody loses lock or place" {
+  serve server none 3
+  local options=(-v -z "$SECURE" --tls --cacert "$KEYS/ca.pem") i waiters=()
+  background "${options[@]}" "$LOCK" sh -c 'touch held; until [ -e release ]; do sleep 0.05; done' 2>log
+  local holder=$!
+  eventually test -e held
+  for i in 1 2 3; do
+    background "${options[@]}" "$LOCK" sh -c 'echo "$1" >>served' sh "$i" 2>"log.$i"
+    waiters+=($!)
+    eventually grep -q "waiting for" "log.$i"
+  done
+  ensemble kill "$(ensemble leader)"
+  eventually ensemble leader
+  assert_not_exist served
+  touch release
+  ends_with 0 "$holder"
+  for i in "${waiters[@]}"; do ends_with 0 "$i"; done
+  assert_equal "$(cat served)" "$(seq 3)"
+  refute grep -Eq "joining the queue|lost" log log.1 log.2 log.3
+}
+
 @test "--tls: why no server can be used is told by address, for the last one that was tried" {
   serve server none
   # No network but this one.
