@@ -109,13 +109,27 @@ static void note_end(struct trouble *trouble)
     trouble->next_end = TROUBLE_END_OF_SERVER;
 }
 
+/* Notes an error and the library's words for it, len bytes.  With the mutex. */
+static void note_error(struct trouble *trouble, long error, const char *words, size_t len)
+{
+    static const char unsound[] = "the server sent what is no reply of ZooKeeper"; /* see wire.c */
+
+    if (error == EBADMSG)
+        set(trouble, TROUBLE_FAULT, unsound, strlen(unsound));
+    else if (error == ETIMEDOUT)
+        set(trouble, TROUBLE_NO_CONTACT, silent, strlen(silent));
+    else if (is_end(error))
+        note_end(trouble);
+    else
+        set(trouble, fault_is_lack(error) ? TROUBLE_LOCAL : TROUBLE_NO_CONTACT, words, len);
+}
+
 /*
  * The library's log is the only place that tells why a server could not be used:
  * "...:func@123: Socket 127.0.0.1:1 zk retcode=-4, errno=111(Connection refused): ...".
  */
 static void remember(struct trouble *trouble, const char *message)
 {
-    static const char unsound[] = "the server sent what is no reply of ZooKeeper"; /* see wire.c */
     const char *errno_text = strstr(message, "errno=");
     const char *begin = errno_text ? strchr(errno_text, '(') : NULL;
     const char *end = begin ? strchr(begin, ')') : NULL;
@@ -127,15 +141,8 @@ static void remember(struct trouble *trouble, const char *message)
 
     pthread_mutex_lock(&trouble->mutex);
     trouble->timed_out = error == ETIMEDOUT;
-    if (error == EBADMSG)
-        set(trouble, TROUBLE_FAULT, unsound, strlen(unsound));
-    else if (error == ETIMEDOUT)
-        set(trouble, TROUBLE_NO_CONTACT, silent, strlen(silent));
-    else if (!is_end(error))
-        set(trouble, fault_is_lack(error) ? TROUBLE_LOCAL : TROUBLE_NO_CONTACT, begin + 1,
-            (size_t)(end - begin - 1));
-    else if (!trouble->relayed)
-        note_end(trouble);
+    if (!trouble->relayed || !(is_end(error) || trouble->timed_out)) /* else the relay tells */
+        note_error(trouble, error, begin + 1, (size_t)(end - begin - 1));
     pthread_mutex_unlock(&trouble->mutex);
 }
 
