@@ -89,7 +89,8 @@ static bool cut(struct failover *failover, const struct sockaddr_storage *server
     bool done;
 
     silence = trouble_cut(failover->trouble, silence); /* before the end can be told */
-    done = relay_cut(failover->relay, silence);
+    /* By a relay the library may have found the end already, and closed its socket. */
+    done = relay_cut(failover->relay, silence) && server;
     for (int fd = 0; fd < failover->fds && !(server && done); fd++) {
         int duplicate = may_be_of_library(failover, fd) ? hold_open(fd) : -1;
 
