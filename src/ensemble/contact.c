@@ -16,7 +16,6 @@ char *contact_unreachable(struct session *session, int64_t patience)
     const char *servers = servers_text(session->terms.servers);
     char span[CLOCK_FORMAT_SIZE];
     char why[TROUBLE_SIZE];
-
     enum trouble_kind kind = trouble_last(&session->trouble, why);
 
     if (kind == TROUBLE_LOCAL)

@@ -18,12 +18,13 @@
 
 enum { DOUBLINGS_MAX = 5 };
 
-void failover_init(struct failover *failover, struct trouble *trouble)
+void failover_init(struct failover *failover, struct trouble *trouble, struct relay *relay)
 {
     struct pollfd fds[FAILOVER_FDS];
     struct rlimit limit;
 
-    *failover = (struct failover){.patience = CLOCK_NEVER, .fds = FAILOVER_FDS, .trouble = trouble};
+    *failover = (struct failover){
+        .patience = CLOCK_NEVER, .fds = FAILOVER_FDS, .trouble = trouble, .relay = relay};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < FAILOVER_FDS)
         failover->fds = (int)limit.rlim_cur; /* poll takes no more */
     for (int fd = 0; fd < failover->fds; fd++)

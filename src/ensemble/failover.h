@@ -28,20 +28,23 @@ struct failover {
     int fds;
     fd_set foreign; /* descriptors that were open before the library's */
     struct trouble *trouble;
-    struct relay *relay; /* by which the library connects, to be set when there is one; or NULL */
+    struct relay *relay; /* by which the library connects; NULL: directly */
 };
 
 /*
  * Before the library opens its first descriptor: what is open now is not its socket.  trouble hears
- * of what is cut, and must live as long.
+ * of what is cut; trouble and relay, which may be NULL, must live as long.
  */
-void failover_init(struct failover *failover, struct trouble *trouble);
+void failover_init(struct failover *failover, struct trouble *trouble, struct relay *relay);
 
 /*
  * Leaves the server, because it does not answer, or for another reason, which is not told.  Returns
  * false if there is no contact to one, or no way to leave it.
  */
 bool failover_leave(struct failover *failover, zhandle_t *handle, bool silence);
+
+/* The same with whatever connection there is, or is being made.  Returns false if there is none. */
+bool failover_cut(struct failover *failover, bool silence);
 
 /*
  * Takes the connection from the client library, which has to be closed soon.  Returns a descriptor
@@ -62,9 +65,6 @@ int64_t failover_watch_handshake(struct failover *failover, zhandle_t *handle,
 
 /* There is contact again. */
 void failover_connected(struct failover *failover);
-
-/* The same with whatever connection there is, or is being made.  Returns false if there is none. */
-bool failover_cut(struct failover *failover, bool silence);
 
 /*
  * Leaves the server if the oldest request without an answer was sent longer ago than patience

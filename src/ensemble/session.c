@@ -76,6 +76,23 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
 
 /* ---- opening and closing ---- */
 
+/*
+ * Closes the handle, which ends the library's threads, and drops what came through it unread;
+ * replies: those of requests, too.  Returns false if it cannot be closed.
+ */
+static bool drop_handle(struct session *session, bool replies)
+{
+    pace_end(&session->pace, session->handle);
+    session->stuck |= !handle_close(session->handle, &session->failover);
+    session->handle = NULL;
+    session->resume_at = 0;
+    session->established = session->connected = false;
+    if (session->stuck)
+        return false;
+    item_drop_events(session, replies);
+    return true;
+}
+
 /* Begins to connect by a new handle.  Returns 0, or -1 with errno. */
 static int connect_attempt(struct session *session)
 {
@@ -119,9 +136,7 @@ static int connect_attempt(struct session *session)
          * meanwhile it may have got one, and even a session.
          */
         failover_cut(&session->failover, false);
-        session->stuck |= !handle_close(session->handle, &session->failover);
-        session->handle = NULL;
-        item_drop_events(session, false);
+        drop_handle(session, false);
         session->attempt_until = clock_now() + NO_SOCKET_PAUSE;
         return 0;
     }
@@ -158,10 +173,9 @@ struct session *session_resume(const struct session_terms *terms,
                                                            : ZOO_LOG_LEVEL_ERROR);
     zoo_deterministic_conn_order(1); /* servers.c has shuffled them */
     trouble_init(&session->trouble, terms->access->tls);
-    failover_init(&session->failover, &session->trouble);
     if (terms->access->tls)
         session->relay = relay_start(terms->access->tls, terms->servers, &session->trouble);
-    session->failover.relay = session->relay;
+    failover_init(&session->failover, &session->trouble, session->relay);
     if (session->event_fd < 0 || (terms->access->tls && !session->relay) ||
         connect_attempt(session) < 0) {
         int error = errno;
@@ -173,23 +187,6 @@ struct session *session_resume(const struct session_terms *terms,
     return session;
 }
 
-/*
- * Closes the handle, which ends the library's threads, and drops what came through it unread.
- * Returns false if it cannot be closed.
- */
-static bool drop_handle(struct session *session)
-{
-    pace_end(&session->pace, session->handle);
-    session->stuck |= !handle_close(session->handle, &session->failover);
-    session->handle = NULL;
-    session->resume_at = 0;
-    session->established = session->connected = false;
-    if (session->stuck)
-        return false;
-    item_drop_events(session, true);
-    return true;
-}
-
 void session_reopen(struct session *session)
 {
     session->generation++;
@@ -197,7 +194,7 @@ void session_reopen(struct session *session)
     /* With the next server first: the last one may give sessions that no other one knows of. */
     session->attempt %= servers_count(session->terms.servers);
     session->disconnected_since = clock_now();
-    if (!drop_handle(session))
+    if (!drop_handle(session, true))
         return;
     request_drop_all(session);
     connect_attempt(session);
@@ -224,7 +221,7 @@ void session_close(struct session *session)
 {
     if (!session)
         return;
-    bool closed = drop_handle(session);
+    bool closed = drop_handle(session, true);
 
     relay_end(session->relay, !closed);
     if (!closed)
@@ -356,7 +353,7 @@ static int64_t tick_connection(struct session *session)
             failover_cut(&session->failover, true);
             if (session_alive(session))
                 return session->attempt_until = now + FIRST_PATIENCE; /* until its event is read */
-            if (!drop_handle(session))
+            if (!drop_handle(session, true))
                 return CLOCK_NEVER;
             request_fail_all(session);
             connect_attempt(session); /* a failure is tried again and told by trouble_last() */

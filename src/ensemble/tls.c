@@ -282,7 +282,7 @@ static void say_reason(const SSL *ssl, unsigned long error, char text[TLS_WHY_SI
 {
     const struct tls_library *library = tls_library_load();
     int reason = ERR_GET_REASON(error);
-    const char *words = library->ERR_reason_error_string(error);
+    const char *words = NULL;
     bool proven = tls_is_proven(ssl);
     const char *what = proven ? "failed in TLS" : "failed in the TLS handshake";
 
@@ -292,25 +292,24 @@ static void say_reason(const SSL *ssl, unsigned long error, char text[TLS_WHY_SI
     case SSL_R_HTTP_REQUEST:
     case SSL_R_UNEXPECTED_MESSAGE:
         what = "does not speak TLS at this port; is it its secureClientPort?";
-        words = NULL;
         break;
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
         what = "has no TLS 1.2 or later";
-        words = NULL;
         break;
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
         what = "has no cipher in common";
-        words = NULL;
         break;
     default:
+        words = library->ERR_reason_error_string(error);
         if (!is_about_certificate(reason))
             break;
-        what = "does not accept the certificate of --cert";
-        if (library->SSL_get_certificate(ssl))
-            break;
-        what = "wants a client certificate; give --cert and --key";
-        words = NULL;
+        if (library->SSL_get_certificate(ssl)) {
+            what = "does not accept the certificate of --cert";
+        } else {
+            what = "wants a client certificate; give --cert and --key";
+            words = NULL;
+        }
     }
     snprintf(text, TLS_WHY_SIZE, "%s%s%s", what, words ? ": " : "", words ? words : "");
 }

@@ -31,24 +31,22 @@ void trouble_destroy(struct trouble *trouble)
 
 void trouble_begin(struct trouble *trouble)
 {
-    pthread_mutex_lock(&trouble->mutex);
-    trouble->next_end = TROUBLE_END_OF_SERVER;
-    pthread_mutex_unlock(&trouble->mutex);
+    trouble_not_cut(trouble);
     atomic_store(&listener, trouble);
 }
 
 /* With the mutex. */
-static void set(struct trouble *trouble, enum trouble_kind kind, const char *text, size_t len)
+static void set(struct trouble *trouble, enum trouble_kind kind, const char *text)
 {
     trouble->kind = kind;
     trouble->noted = clock_now();
-    snprintf(trouble->text, sizeof(trouble->text), "%.*s", (int)len, text);
+    snprintf(trouble->text, sizeof(trouble->text), "%s", text);
 }
 
 void trouble_note(struct trouble *trouble, enum trouble_kind kind, const char *text)
 {
     pthread_mutex_lock(&trouble->mutex);
-    set(trouble, kind, text, strlen(text));
+    set(trouble, kind, text);
     pthread_mutex_unlock(&trouble->mutex);
 }
 
@@ -82,7 +80,7 @@ bool trouble_take_timeout(struct trouble *trouble)
 void trouble_forget(struct trouble *trouble)
 {
     pthread_mutex_lock(&trouble->mutex);
-    set(trouble, TROUBLE_NONE, "", 0);
+    set(trouble, TROUBLE_NONE, "");
     trouble->next_end = TROUBLE_END_OF_SERVER;
     pthread_mutex_unlock(&trouble->mutex);
 }
@@ -103,25 +101,25 @@ static void note_end(struct trouble *trouble)
     static const char closed[] = "the server " TROUBLE_CLOSED ", or expects TLS";
 
     if (trouble->next_end == TROUBLE_END_OF_SERVER)
-        set(trouble, TROUBLE_NO_CONTACT, closed, strlen(closed));
+        set(trouble, TROUBLE_NO_CONTACT, closed);
     else if (trouble->next_end == TROUBLE_END_OF_SILENCE)
-        set(trouble, TROUBLE_NO_CONTACT, silent, strlen(silent));
+        set(trouble, TROUBLE_NO_CONTACT, silent);
     trouble->next_end = TROUBLE_END_OF_SERVER;
 }
 
-/* Notes an error and the library's words for it, len bytes.  With the mutex. */
-static void note_error(struct trouble *trouble, long error, const char *words, size_t len)
+/* Notes an error and the library's words for it.  With the mutex. */
+static void note_error(struct trouble *trouble, long error, const char *words)
 {
     static const char unsound[] = "the server sent what is no reply of ZooKeeper"; /* see wire.c */
 
     if (error == EBADMSG)
-        set(trouble, TROUBLE_FAULT, unsound, strlen(unsound));
+        set(trouble, TROUBLE_FAULT, unsound);
     else if (error == ETIMEDOUT)
-        set(trouble, TROUBLE_NO_CONTACT, silent, strlen(silent));
+        set(trouble, TROUBLE_NO_CONTACT, silent);
     else if (is_end(error))
         note_end(trouble);
     else
-        set(trouble, fault_is_lack(error) ? TROUBLE_LOCAL : TROUBLE_NO_CONTACT, words, len);
+        set(trouble, fault_is_lack(error) ? TROUBLE_LOCAL : TROUBLE_NO_CONTACT, words);
 }
 
 /*
@@ -133,16 +131,18 @@ static void remember(struct trouble *trouble, const char *message)
     const char *errno_text = strstr(message, "errno=");
     const char *begin = errno_text ? strchr(errno_text, '(') : NULL;
     const char *end = begin ? strchr(begin, ')') : NULL;
+    char words[sizeof(trouble->text)];
 
     if (!end)
         return;
+    snprintf(words, sizeof(words), "%.*s", (int)(end - begin - 1), begin + 1);
 
     long error = strtol(errno_text + strlen("errno="), NULL, 10);
 
     pthread_mutex_lock(&trouble->mutex);
     trouble->timed_out = error == ETIMEDOUT;
     if (!trouble->relayed || !(is_end(error) || trouble->timed_out)) /* else the relay tells */
-        note_error(trouble, error, begin + 1, (size_t)(end - begin - 1));
+        note_error(trouble, error, words);
     pthread_mutex_unlock(&trouble->mutex);
 }
 

@@ -379,7 +379,7 @@ static void turn(unsigned int keep)
         finish(&end, until == CLOCK_NEVER, until <= now);
         return;
     }
-    MUST(is_right(passage_wait(passage, fds)));
+    MUST(end.kind == TROUBLE_NONE && is_right(passage_wait(passage, fds)));
     MUST(!told || interrupts < before); /* else it waited for the server to take more */
 }
 

@@ -105,8 +105,10 @@ silent_told() {
   # Each ends the connection without ending TLS.
   refused half tls "closed the connection, as one does that"
   assert_output --partial ": 127.0.0.1:$port closed"
+  refute_output --partial "does not speak TLS"
   refused close tls "closed the connection, as one does that"
   assert_output --partial ": 127.0.0.1:$port closed"
+  refute_output --partial "does not speak TLS"
   refused flood tls "for 5 s while joining the queue"
 }
 
