@@ -49,16 +49,21 @@ static int run_under_lock(const struct options *options, const struct command *c
     return keeper_give_back(keeper, times);
 }
 
-/* Finds what the lock is for: a command, or an existing process. */
+/* Finds what the lock is for: a command, an existing process, or a process that becomes one. */
 static int find_use(const struct options *options, struct command *command, struct hold *hold)
 {
-    int status;
+    int status = 0;
 
-    if (options->action != ACTION_HOLD)
-        return (int)command_find(command);
+    if (ACTIONS_TAKE_COMMAND & 1 << options->action)
+        status = (int)command_find(command);
+    if (status || options->action == ACTION_RUN)
+        return status;
+    command->hold = hold;
+    command->in_place = options->action == ACTION_NO_FORK;
+    if (command->in_place)
+        return hold_start_own(hold);
     status = hold_start(hold, options->hold_for);
     command->argv = hold->command;
-    command->hold = hold;
     return status;
 }
 
@@ -90,8 +95,8 @@ static int run(const struct options *options)
 
     if (status == 0)
         status = find_use(options, &command, &hold);
-    if (status == 0 && front_start(&front, &command.inherited, command.hold,
-                                   options->hold_export ? environment_print_failure : NULL) < 0)
+    if (status == 0 &&
+        front_start(&front, &command, options->hold_export ? environment_print_failure : NULL) < 0)
         status = log_failure(EXITCODE_OSERR, "cannot start: %s", strerror(errno));
     if (status) {
         if (options->hold_export)

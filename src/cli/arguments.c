@@ -55,10 +55,13 @@ static int refuse_option(const struct options *options, const struct setting *se
 {
     const struct option_row *row = setting->row;
     char *actions = row->why ? NULL : list_of(row->actions);
+    const char *why = options->action == ACTION_NO_FORK
+                          ? "zkflock becomes COMMAND, and cannot wait for it"
+                          : row->why;
 
     if (!actions)
         log_error("%s does not go with %s: %s", setting->name, options_action_name(options->action),
-                  row->why);
+                  why);
     else if (options->action == ACTION_RUN)
         log_error("%s goes with %s alone", setting->name, actions);
     else
@@ -208,7 +211,7 @@ static int take_shell_command(struct options *options, char **words)
     return 0;
 }
 
-/* Takes the operands of all actions but ACTION_RUN. */
+/* Takes the operands of an action that runs no COMMAND. */
 static int take_locks(struct options *options, char **words)
 {
     options->names = words;
@@ -229,7 +232,7 @@ static int take_operands(struct options *options, char **words)
 {
     const char *name = words[0];
 
-    if (options->action != ACTION_RUN)
+    if (!(ACTIONS_TAKE_COMMAND & 1 << options->action))
         return take_locks(options, words);
     if (!name) {
         log_error("no LOCK given");
@@ -315,7 +318,7 @@ static void look_for_export(struct options *options, int argc, char **argv)
             if (row && row->action == ACTION_HOLD)
                 options->action = ACTION_HOLD;
         }
-    } while (options->action != ACTION_RUN && ++optind < argc);
+    } while (!(ACTIONS_TAKE_COMMAND & 1 << options->action) && ++optind < argc);
 }
 
 static void log_start(const struct options *options)

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "base/clock.h"
 #include "base/exitcode.h"
 #include "base/log.h"
 
@@ -24,6 +25,9 @@
     X(KEY, options->access.tls.key)                                                                \
     X(NO_CERT, !options->access.tls.cert)                                                          \
     X(HOLD, options->action == ACTION_HOLD)                                                        \
+    X(NO_FORK, options->action == ACTION_NO_FORK)                                                  \
+    X(LIMIT, options->max_runtime != CLOCK_NEVER || options->deadline != CLOCK_NEVER)              \
+    X(TREE, options->tree)                                                                         \
     X(CONFLICT_0, options->typed[CHOICE_CONFLICT_STATUS] && options->conflict_status == 0)         \
     X(NAMES, options->names_only)                                                                  \
     X(HELD, options->held_only)                                                                    \
@@ -97,6 +101,16 @@ static const struct apart whole_rows[] = {
     {{APART_TLS_FILE, APART_NO_TLS},
      {CHOICE_TLS_CACERT, CHOICE_TLS_CERT, CHOICE_TLS_KEY},
      "--cacert, --cert and --key go with --tls alone; give that, too, or leave them out"},
+    {{APART_NO_FORK, APART_ONCE_PER},
+     {CHOICE_ONCE_PER},
+     "--once-per does not go with --no-fork, by which zkflock cannot see whether COMMAND succeeds"},
+    {{APART_NO_FORK, APART_LIMIT},
+     {CHOICE_MAX_RUNTIME, CHOICE_DEADLINE},
+     "--max-runtime and --deadline do not go with --no-fork, by which zkflock cannot wait for "
+     "COMMAND"},
+    {{APART_NO_FORK, APART_TREE},
+     {CHOICE_TREE},
+     "--tree does not go with --no-fork, by which zkflock cannot wait for COMMAND"},
     {{APART_KEY, APART_NO_CERT}, {CHOICE_TLS_KEY}, "--key goes with --cert alone"},
 };
 

@@ -7,10 +7,15 @@
 const char *options_action_name(enum action action)
 {
     static const char *const names[] = {
-        [ACTION_RUN] = NULL,          [ACTION_HOLD] = "--hold",
-        [ACTION_UNLOCK] = "--unlock", [ACTION_LIST] = "--list",
-        [ACTION_REVOKE] = "--revoke", [ACTION_BREAK] = "--break",
-        [ACTION_REMOVE] = "--remove", [ACTION_SHOW_CONFIG] = "--show-config",
+        [ACTION_RUN] = NULL,
+        [ACTION_HOLD] = "--hold",
+        [ACTION_NO_FORK] = "--no-fork",
+        [ACTION_UNLOCK] = "--unlock",
+        [ACTION_LIST] = "--list",
+        [ACTION_REVOKE] = "--revoke",
+        [ACTION_BREAK] = "--break",
+        [ACTION_REMOVE] = "--remove",
+        [ACTION_SHOW_CONFIG] = "--show-config",
     };
 
     return names[action];

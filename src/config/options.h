@@ -24,6 +24,7 @@
 enum action {
     ACTION_RUN,
     ACTION_HOLD,
+    ACTION_NO_FORK,
     ACTION_UNLOCK,
     ACTION_LIST,
     ACTION_REVOKE,
@@ -35,7 +36,10 @@ enum action {
 enum {
     ACTION_COUNT = ACTION_SHOW_CONFIG + 1,
     /* 1 << action: those that take LOCK, and --show-config, which shows what they would take. */
-    ACTIONS_TAKE_LOCK = 1 << ACTION_RUN | 1 << ACTION_HOLD | 1 << ACTION_SHOW_CONFIG,
+    ACTIONS_TAKE_LOCK =
+        1 << ACTION_RUN | 1 << ACTION_HOLD | 1 << ACTION_NO_FORK | 1 << ACTION_SHOW_CONFIG,
+    /* Those that run COMMAND. */
+    ACTIONS_TAKE_COMMAND = 1 << ACTION_RUN | 1 << ACTION_NO_FORK,
 };
 
 /* A lock of --with. */

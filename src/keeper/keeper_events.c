@@ -113,7 +113,9 @@ static void heed_revoke(struct keeper *keeper)
         guard_order(&keeper->guard, GUARD_ASK, options->signal);
     } else {
         log_notice("%s %s: %s is asked for by %s", keeper->command->argv[0],
-                   keeper->hold ? "does not get it" : "is not started", lock, who);
+                   keeper->hold && !keeper->command->in_place ? "does not get it"
+                                                              : "is not started",
+                   lock, who);
         keeper->news.ended_by = options->signal;
     }
 }

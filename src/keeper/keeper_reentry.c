@@ -25,6 +25,22 @@ void keeper_release(struct keeper *keeper)
     guard_order(&keeper->guard, GUARD_RELEASE, 0);
 }
 
+/* Has the front become the command.  Returns the status to end with instead, if it cannot. */
+static int become_command(struct keeper *keeper)
+{
+    size_t len;
+    char *environment = environment_for_command(
+        keeper->options->lock, keeper_node(keeper), keeper_token(keeper),
+        keeper->users.reentry ? reentry_name(keeper->users.reentry) : NULL, &len);
+    int status = 0;
+
+    if (!environment || !front_become(keeper->front, environment, len))
+        status = log_failure(EXITCODE_OSERR, "cannot start %s: %s", keeper->command->argv[0],
+                             strerror(errno));
+    free(environment);
+    return status;
+}
+
 void keeper_announce(struct keeper *keeper)
 {
     const struct options *options = keeper->options;
@@ -37,8 +53,11 @@ void keeper_announce(struct keeper *keeper)
                            keeper_token(keeper),
                            keeper->users.reentry ? reentry_name(keeper->users.reentry) : ""))
         status = EXITCODE_OSERR;
+    if (keeper->command->in_place)
+        status = become_command(keeper);
     helper_detach_output();
-    front_release(keeper->front, status);
+    if (!keeper->command->in_place || status)
+        front_release(keeper->front, status);
     keeper->users.caller_told = true;
     if (status)
         keeper_release(keeper);

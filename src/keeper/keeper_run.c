@@ -173,8 +173,7 @@ static void conclude(struct keeper *keeper)
     const char *name = keeper->command->argv[0];
 
     if (job->state == JOB_FAILED) {
-        log_error("cannot execute %s: %s", name, strerror(job->exec_error));
-        keeper_stop(keeper, (int)command_exec_failure(job->exec_error));
+        keeper_stop(keeper, (int)command_not_executed(keeper->command, job->exec_error));
         return;
     }
     if (job->state == JOB_EXITED && !(run->state == RUN_ENDING && rest_counts(keeper))) {

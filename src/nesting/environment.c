@@ -253,6 +253,28 @@ bool environment_print(const char *exported, const char *lock, const char *node,
     return !error;
 }
 
+char *environment_for_command(const char *lock, const char *node, int64_t token, const char *held,
+                              size_t *len)
+{
+    char number[24];
+    const char *values[VARIABLES] = {lock, node, number};
+    char *all = held ? around_with(held) : NULL;
+    char *text;
+    FILE *out = open_memstream(&text, len);
+
+    snprintf(number, sizeof(number), "%" PRId64, token);
+    for (int i = FROM_ENVIRONMENT; i < VARIABLES; i++)
+        values[i] = getenv(variables[i]);
+    for (int i = 0; out && i < VARIABLES; i++)
+        fprintf(out, "%s%s%s%c", variables[i], values[i] ? "=" : "", values[i] ? values[i] : "", 0);
+    if (out && all)
+        fprintf(out, AROUND_VARIABLE "=%s%c", all, 0);
+    if (out)
+        fprintf(out, AROUND_EXPORTED_VARIABLE "%c", 0);
+    free(all);
+    return out && fclose(out) == 0 ? text : NULL;
+}
+
 bool environment_take_back(const char *lock, const char *name)
 {
     char *others = around_without(name);

@@ -9,6 +9,7 @@
 #define ZKFLOCK_ENVIRONMENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -23,6 +24,13 @@ char *environment_exported(void);
  */
 bool environment_print(const char *exported, const char *lock, const char *node, int64_t token,
                        const char *held);
+
+/*
+ * Returns the environment of the lock in the form of front_become(), of *len bytes, to be freed;
+ * NULL with errno.  held is added to ZKFLOCK_HELD, unless it is NULL.
+ */
+char *environment_for_command(const char *lock, const char *node, int64_t token, const char *held,
+                              size_t *len);
 
 /*
  * Prints what removes that environment from a shell.  name was added to ZKFLOCK_HELD.  Returns

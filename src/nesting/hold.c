@@ -85,6 +85,28 @@ static bool has_ended(int pidfd)
     return poll(&end, 1, 0) > 0;
 }
 
+static void name_caller(struct hold *hold, pid_t caller)
+{
+    snprintf(hold->name, sizeof(hold->name), "process %d", (int)caller);
+    hold->command[0] = hold->name;
+}
+
+int hold_start_own(struct hold *hold)
+{
+    pid_t self = getpid();
+
+    *hold = (struct hold){.caller_fd = (int)syscall(SYS_pidfd_open, self, 0)};
+    name_caller(hold, self);
+    if (self == 1)
+        return log_failure(EXITCODE_USAGE,
+                           "--no-fork: zkflock is process 1 here, with which all others end; leave "
+                           "--no-fork out");
+    if (hold->caller_fd < 0 || !procid_of(self, &hold->caller))
+        return log_failure(EXITCODE_OSERR, "cannot start: %s", strerror(errno));
+    tree_add_caller(&hold->caller, hold->caller_fd);
+    return 0;
+}
+
 int hold_start(struct hold *hold, pid_t pid)
 {
     pid_t caller = pid ? pid : getppid();
@@ -94,8 +116,7 @@ int hold_start(struct hold *hold, pid_t pid)
     *hold = (struct hold){.caller_fd = caller_fd, .exported = environment_exported()};
     if (pid == 0 && !is_certain(caller))
         return EXITCODE_USAGE;
-    snprintf(hold->name, sizeof(hold->name), "process %d", (int)caller);
-    hold->command[0] = hold->name;
+    name_caller(hold, caller);
     if (caller == 1) {
         log_error("--hold: process 1 adopts whatever loses its parent, and all of that would be "
                   "ended if the lock were lost; zkflock LOCK COMMAND holds it for a command");

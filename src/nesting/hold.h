@@ -26,6 +26,9 @@ struct hold {
  */
 int hold_start(struct hold *hold, pid_t pid);
 
+/* The same for this process itself, which is about to become a command: --no-fork. */
+int hold_start_own(struct hold *hold);
+
 /*
  * Closes all descriptors that the keeper does not need, so that nobody waits for their end; stdout
  * stays until helper_detach_output().  To be called in the keeper, before anything else is opened.

@@ -22,20 +22,25 @@ static int executable(const char *file)
     return faccessat(AT_FDCWD, file, X_OK, AT_EACCESS) < 0 ? errno : 0;
 }
 
-enum exitcode command_exec_failure(int error)
+static enum exitcode exec_failure(int error)
 {
     if (error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOMEM)
         return EXITCODE_OSERR; /* the fault is the system's, not the command's */
     return error == ENOENT || error == ENOTDIR ? EXITCODE_NOTFOUND : EXITCODE_NOEXEC;
 }
 
+enum exitcode command_not_executed(const struct command *command, int error)
+{
+    log_error("cannot execute %s: %s", command->argv[0], strerror(error));
+    return exec_failure(error);
+}
+
 static enum exitcode complain(const struct command *command, const char *name, int error)
 {
-    if (error == ENOENT)
-        log_error("%s not found: %s", command->role, name);
-    else
-        log_error("cannot execute %s: %s", name, strerror(error));
-    return command_exec_failure(error);
+    if (error != ENOENT)
+        return command_not_executed(command, error);
+    log_error("%s not found: %s", command->role, name);
+    return exec_failure(error);
 }
 
 enum exitcode command_find(struct command *command)
@@ -69,8 +74,23 @@ enum exitcode command_find(struct command *command)
     return complain(command, name, trouble);
 }
 
+/* Returns errno: the command cannot be executed. */
+static int execute(const struct command *command)
+{
+    if (command->inherited.ignores_child)
+        signal(SIGCHLD, SIG_IGN);
+    sigprocmask(SIG_SETMASK, &command->inherited.mask, NULL);
+    execvp(command->file, command->argv);
+    return errno;
+}
+
+enum exitcode command_replace(const struct command *command)
+{
+    return command_not_executed(command, execute(command));
+}
+
 /* Returns errno if the command cannot be executed. */
-static int execute(const struct command *command, pid_t parent)
+static int execute_as_child(const struct command *command, pid_t parent)
 {
     const struct command_inheritance *inherited = &command->inherited;
 
@@ -81,19 +101,15 @@ static int execute(const struct command *command, pid_t parent)
         return errno;
     if (getppid() != parent)
         _exit(EXITCODE_INTERNAL);
-    if (inherited->ignores_child)
-        signal(SIGCHLD, SIG_IGN);
-    sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
-    execvp(command->file, command->argv);
-    return errno;
+    return execute(command);
 }
 
 _Noreturn void command_become(const struct command *command, pid_t parent, int failure, int error)
 {
     if (!error)
-        error = execute(command, parent);
+        error = execute_as_child(command, parent);
 
     if (write(failure, &error, sizeof(error)) < 0)
         _exit(EXITCODE_OSERR);
-    _exit((int)command_exec_failure(error));
+    _exit((int)exec_failure(error));
 }

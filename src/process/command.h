@@ -19,7 +19,8 @@ struct command_inheritance {
 };
 
 struct command {
-    const struct hold *hold; /* --hold: nothing is executed; else NULL */
+    const struct hold *hold; /* --hold: nothing is executed; --no-fork; else NULL */
+    bool in_place;           /* --no-fork: the front becomes the command */
     const char *role;        /* what messages call it: "command", "hook" */
     char *const *argv;
     char *file; /* the file to execute; to be freed */
@@ -32,8 +33,14 @@ struct command {
  */
 enum exitcode command_find(struct command *command);
 
-/* Returns the status to exit with when a command cannot be executed because of this errno. */
-enum exitcode command_exec_failure(int error);
+/*
+ * Restores the caller's signals and executes the command in this process.  Returns the status to
+ * exit with after a message: the command cannot be executed.
+ */
+enum exitcode command_replace(const struct command *command);
+
+/* Tells that the command cannot be executed, with errno, and returns the status to exit with. */
+enum exitcode command_not_executed(const struct command *command, int error);
 
 /*
  * To be called in a fresh child of a process with one thread: restores the caller's state and

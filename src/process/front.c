@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -10,6 +12,7 @@
 
 #include "base/exitcode.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 #include "process/helper.h"
 #include "process/process.h"
 
@@ -22,6 +25,7 @@ enum message_type {
     MESSAGE_FORSAKE, /* answered by the same */
     MESSAGE_END,     /* number: the status to end with when the keeper has ended */
     MESSAGE_RELEASE, /* number: the status to end with now */
+    MESSAGE_BECOME,  /* the command, whose environment came just before, as a packet of text */
 };
 
 /* How long to wait for the answer; a front that is stopped gives none. */
@@ -43,14 +47,17 @@ static void say(int link, enum message_type type, int number, bool flag)
 /* ---- the front's process ---- */
 
 struct front_process {
+    const struct command *command;
     int link;
     int signal_fd;
-    pid_t keeper;
+    pid_t keeper; /* or, with command->in_place, what stands in between */
     pid_t guard;
     int status;       /* -1: not known yet */
     bool interrupted; /* by Ctrl-C */
     front_last_words *last_words;
     struct witness witness;
+    sigset_t passed_on; /* signals that the keeper has got, and that had no effect as yet */
+    bool was_subreaper;
 };
 
 static _Noreturn void end(struct front_process *process, int status)
@@ -78,11 +85,87 @@ static _Noreturn void finish(struct front_process *process)
     end(process, EXITCODE_INTERNAL);
 }
 
+/* ---- --no-fork ---- */
+
+/*
+ * Makes a child of this process the keeper, in which it returns.  The front, which becomes the
+ * command, would have a child that the command has not started, and may wait for; when this process
+ * ends, another one adopts the keeper.
+ */
+static void stand_between(int link)
+{
+    pid_t keeper = fork();
+    int status;
+
+    if (keeper == 0)
+        return;
+    if (keeper < 0)
+        say(link, MESSAGE_END, log_failure(EXITCODE_OSERR, "cannot start: %s", strerror(errno)),
+            false);
+    close(link);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (keeper > 0 && waitpid(keeper, &status, WUNTRACED) == keeper && WIFSTOPPED(status)) {
+        raise(SIGSTOP); /* the front waits for that */
+        kill(keeper, SIGCONT);
+    }
+    _exit(0);
+}
+
+/* Changes the environment by the strings of front_become(), which stay. */
+static void change_environment(char *text, size_t len)
+{
+    for (char *one = text; one < text + len; one += strlen(one) + 1)
+        if (strchr(one, '='))
+            putenv(one);
+        else
+            unsetenv(one);
+}
+
+/* The signals that came while the keeper no longer listened are for the command. */
+static void take_signals_back(const struct front_process *process)
+{
+    for (int number = 1; number < NSIG; number++)
+        if (sigismember(&process->passed_on, number) == 1)
+            raise(number);
+}
+
+static _Noreturn void become(struct front_process *process)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    kill(process->keeper, SIGKILL);
+    waitpid(process->keeper, NULL, 0);
+    prctl(PR_SET_CHILD_SUBREAPER, process->was_subreaper);
+    take_signals_back(process);
+    end(process, (int)command_replace(process->command));
+}
+
+/* Takes the environment if it comes next; it is longer than a message. */
+static void hear_environment(struct front_process *process)
+{
+    char *text;
+    ssize_t len = recv(process->link, NULL, 0, MSG_PEEK | MSG_TRUNC);
+
+    if (len <= (ssize_t)sizeof(struct message))
+        return;
+    text = xcalloc((size_t)len, 1);
+    if (recv(process->link, text, (size_t)len, 0) == len)
+        change_environment(text, (size_t)len);
+}
+
+static void forget_stops(struct front_process *process)
+{
+    for (int number = 1; number < NSIG; number++)
+        if (signals_stop(number))
+            sigdelset(&process->passed_on, number);
+}
+
 static void hear_keeper(struct front_process *process)
 {
     struct message message;
     ssize_t len;
 
+    if (process->command->in_place)
+        hear_environment(process);
     /* A keeper that ends with unread messages resets the link; what the keeper sent, the status
        among it, comes after that error. */
     do {
@@ -94,6 +177,8 @@ static void hear_keeper(struct front_process *process)
         return;
     if (message.type == MESSAGE_RELEASE)
         end(process, message.number);
+    if (message.type == MESSAGE_BECOME)
+        become(process);
     if (message.type == MESSAGE_END) {
         process->status = message.number;
     } else if (message.type == MESSAGE_GUARD) {
@@ -104,6 +189,7 @@ static void hear_keeper(struct front_process *process)
         prctl(PR_SET_CHILD_SUBREAPER, 0);
         say(process->link, MESSAGE_FORSAKE, 0, false);
     } else if (message.type == MESSAGE_STOP) {
+        forget_stops(process);
         /* First wait for the keeper to stop itself: it must not get the lock in between. */
         if (message.flag)
             waitpid(process->keeper, NULL, WUNTRACED);
@@ -123,6 +209,10 @@ static void hear_signal(struct front_process *process, const struct signals_rece
 
     if (number == SIGINT && signal->from_terminal)
         process->interrupted = true;
+    if (number == SIGCONT)
+        forget_stops(process);
+    else if (number != SIGCHLD)
+        sigaddset(&process->passed_on, number);
     if (number != SIGCHLD)
         say(process->link, MESSAGE_SIGNAL, number,
             signal->from_terminal ? !leader_alone : witness_has_got(&process->witness, signal));
@@ -144,37 +234,50 @@ static _Noreturn void serve(struct front_process *process)
 
 /* ---- for the keeper ---- */
 
-/* Returns 0, in the child alone; -1 with errno. */
-static int split(struct front *front, const struct command_inheritance *inherited, bool detached,
-                 front_last_words *last_words)
+static bool subreaper(void)
 {
-    struct front_process process = {
-        .signal_fd = front->signal_fd, .status = -1, .last_words = last_words};
+    int is = 0;
 
+    prctl(PR_GET_CHILD_SUBREAPER, &is);
+    return is;
+}
+
+/* Returns 0, in the child alone; -1 with errno. */
+static int split(struct front *front, const struct command *command, front_last_words *last_words)
+{
+    struct front_process process = {.command = command,
+                                    .signal_fd = front->signal_fd,
+                                    .status = -1,
+                                    .last_words = last_words,
+                                    .was_subreaper = subreaper()};
+
+    sigemptyset(&process.passed_on);
     /* Before the fork, so that the front adopts the orphans of a keeper that dies at once. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     process.keeper = helper_fork(&process.link, SOCK_NONBLOCK, NULL);
     if (process.keeper < 0)
         return -1;
     if (process.keeper > 0) {
-        if (!detached)
+        if (!command->hold)
             witness_start(&process.witness);
         serve(&process);
     }
+    if (command->in_place)
+        stand_between(process.link);
     /* If the front is killed while both are stopped, nobody else would continue the keeper. */
     prctl(PR_SET_PDEATHSIG, SIGCONT);
-    if (detached)
+    if (command->hold)
         setsid();
-    else if (inherited->process_group) /* else the guard has to inherit that group */
+    else if (command->inherited.process_group) /* else the guard has to inherit that group */
         setpgid(0, 0);
     front->link = process.link;
     front->state = FRONT_PRESENT;
     return 0;
 }
 
-int front_start(struct front *front, struct command_inheritance *inherited, bool detached,
-                front_last_words *last_words)
+int front_start(struct front *front, struct command *command, front_last_words *last_words)
 {
+    struct command_inheritance *inherited = &command->inherited;
     struct process self;
     /* Asks the kernel, since /dev/tty may be missing in a container or a chroot. */
     bool has_terminal = process_read(getpid(), &self) && self.terminal != 0;
@@ -183,7 +286,7 @@ int front_start(struct front *front, struct command_inheritance *inherited, bool
     inherited->process_group = getpgrp();
     front->signal_fd = signals_block(&inherited->mask, &inherited->ignores_child);
     if (front->signal_fd < 0 ||
-        ((detached || has_terminal) && split(front, inherited, detached, last_words) < 0))
+        ((command->hold || has_terminal) && split(front, command, last_words) < 0))
         return -1;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (front->state == FRONT_ABSENT)
@@ -279,18 +382,33 @@ void front_forsake(const struct front *front)
         continue;
 }
 
-void front_release(struct front *front, int status)
+/* The front goes on without the keeper. */
+static void part(struct front *front)
 {
     struct signals_received unheard;
     bool child = false;
 
-    say(front->link, MESSAGE_RELEASE, status, false);
     hang_up(front, FRONT_ABSENT);
     /* Signals so far were the front's business, except that children have ended. */
     while (signals_next(front->signal_fd, &unheard))
         child = child || unheard.number == SIGCHLD;
     if (child)
         raise(SIGCHLD);
+}
+
+void front_release(struct front *front, int status)
+{
+    say(front->link, MESSAGE_RELEASE, status, false);
+    part(front);
+}
+
+bool front_become(struct front *front, const char *environment, size_t len)
+{
+    if (send(front->link, environment, len, MSG_NOSIGNAL) < 0 && errno != EPIPE)
+        return false;
+    say(front->link, MESSAGE_BECOME, 0, false);
+    part(front);
+    return true;
 }
 
 void front_end(struct front *front, int status)

@@ -48,13 +48,13 @@ typedef void front_last_words(int status);
 
 /*
  * Blocks signals, fills in what the command is to inherit, and, where there is a terminal, forks:
- * the caller's child becomes the front, and its child the keeper.  detached: forks in any case, and
- * the keeper gets a session of its own.  The front calls last_words, which may be NULL, when it
- * ends with another status than 0.  To be called by a process with one thread.  Returns 0, in the
- * keeper alone; -1 with errno, without a fork.
+ * the caller's child becomes the front, and its child the keeper.  With command->hold, forks in any
+ * case, and the keeper gets a session of its own; with command->in_place it is a child of the front
+ * no longer when the front becomes the command.  The front calls last_words, which may be NULL,
+ * when it ends with another status than 0.  To be called by a process with one thread.  Returns 0,
+ * in the keeper alone; -1 with errno, without a fork.
  */
-int front_start(struct front *front, struct command_inheritance *inherited, bool detached,
-                front_last_words *last_words);
+int front_start(struct front *front, struct command *command, front_last_words *last_words);
 
 /* Returns the one of link and signal_fd that signals from the caller's side come by. */
 int front_caller_fd(const struct front *front);
@@ -91,6 +91,13 @@ void front_forsake(const struct front *front);
 
 /* Ends the front with that status; the keeper goes on, and its own signals count from now on. */
 void front_release(struct front *front, int status);
+
+/*
+ * The same, but the front executes the command.  environment has len bytes: "NAME=VALUE" to set,
+ * "NAME" to unset, each with its terminating null byte.  Returns false with errno, and nothing has
+ * changed, if the front cannot be told.
+ */
+bool front_become(struct front *front, const char *environment, size_t len);
 
 /*
  * Tells the front, where there is one, the status to end with when the keeper has ended.  Without a

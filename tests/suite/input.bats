@@ -93,7 +93,6 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   usage "invalid option -- 'y'" -y "$LOCK" touch ran
   usage "option requires an argument -- 'w'" -w
   usage "option '--ver' is ambiguous; possibilities: '--verbose' '--version'" --ver "$LOCK" touch ran
-  usage "-F, --no-fork is not possible: the process that holds the lock has to stay, to release it; leave the option out" -F "$LOCK" touch ran
   usage "-c goes behind LOCK: zkflock LOCK -c 'SHELL COMMAND'" -c "touch ran" "$LOCK"
 }
 
@@ -107,6 +106,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   local -A effective=(
     [run]="$tell $ask $wait -E $take --no-reentry --deadline --max-runtime --once-per --now --skip-exit-code --tree --close"
     [--hold]="$tell $ask $wait -E $take --no-reentry --export --for"
+    [--no-fork]="$tell $ask $wait -E $take --no-reentry"
     [--unlock]="$tell --servers $enter --export --for"
     [--list]="$tell $ask --json --watch --names --held"
     [--revoke]="$tell $ask $wait --yes"
@@ -129,13 +129,14 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   all=$(zkflock --help | grep -oE '^ +(-[a-zA-Z], )*--.*' | grep -oE '(^| )--[a-z][a-z-]*' | sort -u)
   for option in -e $all; do
     case $option in
-    --hold | --unlock | --list | --revoke | --break | --remove | --show-config) continue ;;
+    --hold | --no-fork | --unlock | --list | --revoke | --break | --remove | --show-config) continue ;;
     --command | --help | --version) continue ;;
     esac
     name=${told[$option]:-$option}
     for action in "${!effective[@]}"; do
       local words=("$option" ${value[$option]+"${value[$option]}"} "$action" lock)
       [ "$action" != run ] || words=("$option" ${value[$option]+"${value[$option]}"} lock true)
+      [ "$action" != --no-fork ] || words+=(true)
       status=0
       output=$(timeout 10 zkflock "${words[@]}" 2>&1 >/dev/null) || status=$?
       expected="64: zkflock: $name does not go with $action: [a-z].*"
