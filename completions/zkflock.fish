@@ -18,7 +18,7 @@ function __zkflock_typed
         else if set -q pending[1]
             set -a options "$pending=$word"
             set -e pending[1]
-        else if set -q ended[1]; or not string match -q -- '-?*' $word
+        else if set -q ended[1]; or not string match -rq -- '^-.' $word
             set -a operands $word
         else if test "$word" = --
             set ended yes
@@ -150,6 +150,7 @@ __zkflock_option -l max-runtime -x -d 'End COMMAND if it runs longer than this'
 __zkflock_option -l once-per -x -d 'Run only if the last success began longer ago than this'
 __zkflock_option -l now -d 'Run now even so, and count as a run'
 __zkflock_option -l skip-exit-code -x -d 'Exit status when it is not run'
+__zkflock_option -s F -l no-fork -d 'zkflock becomes COMMAND, and helpers hold LOCK for it'
 __zkflock_option -l tree -d 'Release the lock when all that COMMAND started has ended'
 __zkflock_option -s o -l close -d 'What COMMAND leaves behind is not under the lock'
 __zkflock_option -l hook -r -a '(__fish_complete_command)' \

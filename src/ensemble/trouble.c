@@ -14,6 +14,9 @@
  */
 #define SILENCE (500 * CLOCK_MS)
 
+/* How long a reason that can be mended stays, while other servers are just not there. */
+#define STAYS (5 * CLOCK_S)
+
 /* The trouble that the library's log tells of. */
 static _Atomic(struct trouble *) listener;
 
@@ -43,10 +46,25 @@ static void set(struct trouble *trouble, enum trouble_kind kind, const char *tex
     snprintf(trouble->text, sizeof(trouble->text), "%s", text);
 }
 
+/*
+ * Returns whether the reason of before tells more: a server there, or this process, has a fault,
+ * and of another server nothing was heard, as of one at the other address of a name.  With the
+ * mutex.
+ */
+static bool tells_more(const struct trouble *trouble, enum trouble_kind kind, const char *text)
+{
+    size_t server = strcspn(text, " ") + 1;
+
+    return kind == TROUBLE_NO_CONTACT &&
+           (trouble->kind == TROUBLE_FAULT || trouble->kind == TROUBLE_LOCAL) &&
+           clock_now() - trouble->noted < STAYS && strncmp(trouble->text, text, server) != 0;
+}
+
 void trouble_note(struct trouble *trouble, enum trouble_kind kind, const char *text)
 {
     pthread_mutex_lock(&trouble->mutex);
-    set(trouble, kind, text);
+    if (!tells_more(trouble, kind, text))
+        set(trouble, kind, text);
     pthread_mutex_unlock(&trouble->mutex);
 }
 

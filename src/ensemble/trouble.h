@@ -47,7 +47,8 @@ void trouble_destroy(struct trouble *trouble);
 void trouble_begin(struct trouble *trouble);
 void trouble_on_log(const char *message);
 
-/* Notes why a server, or none, can be used: text, without a full stop. */
+/* Notes why a server, or none, can be used: text, without a full stop, the server's address first.
+ */
 void trouble_note(struct trouble *trouble, enum trouble_kind kind, const char *text);
 
 /*

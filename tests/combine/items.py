@@ -22,7 +22,7 @@ def key(text, *features, choice="", means=()):
 
 
 ACTIONS = [option(f"--{action}", means=(("action", f"--{action}"),))
-           for action in ("hold", "unlock", "list", "revoke", "break", "remove", "show-config")]
+           for action in ("hold", "no-fork", "unlock", "list", "revoke", "break", "remove", "show-config")]
 
 OPTIONS = ACTIONS + [
     option("-e", "exclusive", choice="kind", means=(("kind", "exclusive"),)),
@@ -48,10 +48,10 @@ OPTIONS = ACTIONS + [
     option("--once-per 1h", "once", choice="once", means=(("once", True),)),
     option("--now", means=(("now", True),)),
     option("--skip-exit-code 9", choice="skip", means=(("skip", 9),)),
-    option("--tree"),
-    option("--max-runtime 1h"),
-    option("--deadline 1h"),
-    option("--close"),
+    option("--tree", choice="tree"),
+    option("--max-runtime 1h", choice="runtime"),
+    option("--deadline 1h", choice="deadline"),
+    option("--close", choice="tree"),
     option("--hook true"),
     option("--connect-timeout 9"),
     option("--session-timeout 9"),
@@ -91,9 +91,9 @@ KEYS = [
     key("conflict-exit-code = 0", choice="-E", means=(("conflict", 0),)),
     key("node-style = kazoo", choice="style"),
     key("reentry = no"),
-    key("tree = yes"),
-    key("max-runtime = 1h"),
-    key("deadline = 1h"),
+    key("tree = yes", "tree", choice="tree"),
+    key("max-runtime = 1h", "limit", choice="runtime"),
+    key("deadline = 1h", "limit", choice="deadline"),
     key("hook = true"),
     key("lease = 20s"),
     key("on-lost = term"),

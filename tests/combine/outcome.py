@@ -29,7 +29,7 @@ class Expected:
     removed: bool = False
 
 
-ACTIONS = ("hold", "unlock", "list", "revoke", "break", "remove", "show-config")
+ACTIONS = ("hold", "no-fork", "unlock", "list", "revoke", "break", "remove", "show-config")
 
 
 def status(*numbers, **more):
@@ -37,7 +37,8 @@ def status(*numbers, **more):
 
 
 RUNS = {"run", "--show-config"}
-TAKES = RUNS | {"--hold"}
+TAKES = RUNS | {"--hold", "--no-fork"}
+STARTS = {"run", "--no-fork"}  # the command
 WAITS = TAKES | {"--revoke", "--remove"}
 ASKS_SERVERS = WAITS | {"--list", "--break"}
 ALL = ASKS_SERVERS | {"--unlock"}
@@ -61,6 +62,7 @@ APART = [frozenset(row.split()) for row in (
     "shared plain", "shared permits", "exclusive permits", "unfair permits", "style permits",
     "once permits", "once shared", "shared unfair", "exclusive unfair", "style unfair",
     "hold conflict", "now every-time", "skip-exit-code every-time", "retry-delay no-retry",
+    "no-fork once", "no-fork limit", "no-fork tree",
     "names json", "names watch", "held watch", "with own-acl", "with own-auth creator", "creator nobody", "tls-file no-tls", "key no-cert")]
 
 
@@ -93,6 +95,8 @@ def features_of(items, means):
             features.pop("shared", None)  # as with flock(1), the last one counts
         elif "shared" in item.features:
             features.pop("exclusive", None)
+    if "no-fork" in features:
+        features["no-fork"] = {78}  # no setting: the file's is to blame that does not go with it
     if "once" not in features:
         features["every-time"] = {78}
     if "retry" not in features:
@@ -186,7 +190,7 @@ def expected(items, place):
     refused = refusal(items, means)
     if refused:
         return status(*refused)
-    if action in ("run", "--hold"):
+    if action in STARTS | {"--hold"}:
         return of_taking(place, means)
     if action == "--remove":
         return status(1) if place.is_used or place is Place.FREE else status(0, removed=True)

@@ -95,7 +95,7 @@ teardown() {
 }
 
 @test "dates: a certificate of tomorrow, and one below an authority that has expired" {
-  certificate stale ca -1 "DNS:stale$CA"
+  certificate stale ca 0 "DNS:stale$CA"
   certificate under stale 30 DNS:localhost
   certificate later ca 30 DNS:localhost
   touch index
@@ -150,7 +150,7 @@ teardown() {
 @test "a client certificate below an intermediate authority is sent with that; one that has expired is refused" {
   local wants version
   certificate client middle 30 DNS:client
-  certificate old ca -1 DNS:client
+  certificate old ca 0 DNS:client
   cat "$KEYS/client.pem" "$KEYS/middle.pem" >client.pem
   ENSEMBLE_TLS="$KEYS/server.both need $KEYS/ca.pem" "$TESTS_DIR/ensemble" start "$BATS_TEST_TMPDIR/own"
   port=$(sed 's/.*://' "$BATS_TEST_TMPDIR/own/secure")

@@ -24,7 +24,7 @@ server() {
   coproc HOSTILE { HOSTILE_TLS=${2:+$KEYS/server.both} exec hostile "$1" 3>&-; }
   server_pid=$HOSTILE_PID
   read -r -u "${HOSTILE[0]}" port
-  BAD=localhost:$port
+  BAD=127.0.0.1:$port # a name has several addresses on some machines, and not all are served
 }
 
 end_server() {
@@ -82,7 +82,7 @@ silent_told() {
   other=$BAD
   coproc SECOND { exec hostile silent 3>&-; }
   read -r -u "${SECOND[0]}" port
-  run -69 timeout -k 1 30 "$@" zkflock --tls --cacert "$KEYS/ca.pem" -z "$other,localhost:$port" --session-timeout "${timeout-15}" --connect-timeout 4 "$LOCK" touch ran
+  run -69 timeout -k 1 30 "$@" zkflock --tls --cacert "$KEYS/ca.pem" -z "$other,127.0.0.1:$port" --session-timeout "${timeout-15}" --connect-timeout 4 "$LOCK" touch ran
   eval "exec ${SECOND[1]}>&-"
   assert_output --regexp "no server reachable at .* within 4 s: 127.0.0.1:[0-9]+ does not answer in the TLS handshake; check --servers"
 }
@@ -142,7 +142,7 @@ silent_told() {
 # this lane.
 via_tls() {
   PROXY_OF=$1 PROXY_TLS=$KEYS/server.both open_proxy spoil "$2"
-  VIA=localhost:$port
+  VIA=127.0.0.1:$port
 }
 
 @test "--tls: hostile replies within good TLS" {
@@ -164,6 +164,14 @@ via_tls() {
   run -69 tls -z "$BAD" --connect-timeout 4 "$LOCK" touch ran
   assert_output --regexp "^zkflock: no answer from $BAD for 4 s while joining the queue: 127.0.0.1:$port failed in TLS: wrong version number; "
   assert_not_exist ran
+}
+
+@test "--tls: a fault of one server is told, not that another one is down" {
+  server torn tls
+  for _ in 1 2 3; do
+    run -69 tls -z "$BAD,127.0.0.1:1" --connect-timeout 4 "$LOCK" touch ran
+    assert_output --partial "127.0.0.1:$port failed in TLS: wrong version number"
+  done
 }
 
 @test "--tls: a server that asks for new keys all the time" {

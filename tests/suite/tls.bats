@@ -13,7 +13,7 @@ setup_file() {
   authority other
   certificate server ca 30 "DNS:localhost,IP:127.0.0.1"
   certificate elsewhere ca 30 DNS:elsewhere.example
-  certificate expired ca -1 "DNS:localhost,IP:127.0.0.1"
+  certificate expired ca 0 "DNS:localhost,IP:127.0.0.1"
   certificate client ca 30 DNS:client
   certificate stranger other 30 DNS:client
 }
