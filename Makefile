@@ -6,6 +6,7 @@
 #   make check      unit tests and the whole suite on real servers
 #                   (LANES=4: so many suites at a time; LIMIT=300: seconds for each test)
 #   make checked    builds what tests/check needs to run single suites
+#   make check-debian13  the same in a bare Debian 13 that is made for it; as root
 #   make unit       unit tests alone
 #   make model      verifies a model of the lock protocol, in every state
 #   make bench      speed and memory beside other clients, as ratios; for 10 minutes
@@ -27,6 +28,8 @@
 #   make format     formats the C source
 #   make install    below DESTDIR and PREFIX
 #   make uninstall  deletes what install has installed there
+#   make dist       the source as build/zkflock-VERSION.tar.xz, always of the same bytes
+#   make deb        the Debian package, in build/deb
 #   make clean      deletes build
 #
 # V=1 prints whole commands; WERROR=1 makes warnings errors; SANITIZE=address,undefined builds and
@@ -92,7 +95,7 @@ need = ./tests/need
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = $(if $(filter-out 0,$(V))$(silent),,@printf '%-5s %s\n' $(1) $(2) && )
 
-.PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop chaos fuzz combine mutants lint format install uninstall clean
+.PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop chaos fuzz combine mutants lint format install uninstall check-debian13 dist deb clean
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
@@ -190,6 +193,10 @@ check:
 	@$(MAKE) --no-print-directory checked
 	@./tests/check $(BUILD)
 
+check-debian13:
+	@$(need) debian
+	@./tests/debian trixie make check
+
 unit: $(BUILD)/unit
 	@$<
 
@@ -264,6 +271,26 @@ uninstall:
 		$(DESTDIR)$(mandir)/man5/zkflock.conf.5 $(DESTDIR)$(mandir)/man7/zkflock.7 \
 		$(DESTDIR)$(bashcompdir)/zkflock \
 		$(DESTDIR)$(zshcompdir)/_zkflock $(DESTDIR)$(fishcompdir)/zkflock.fish
+
+# The files of the repository, or where there is none, all but what was built; with the time of the last
+# change, that of CHANGELOG.md there.
+dist_name = zkflock-$(VERSION)
+dist_files = $(if $(wildcard .git),git ls-files -z,find . -path ./build -prune -o -type f -printf '%P\0')
+dist_time = $(if $(wildcard .git),$$(git log -1 --format=%ct),$$(stat -c %Y CHANGELOG.md))
+
+dist:
+	@mkdir -p build
+	@$(dist_files) | LC_ALL=C sort -z | tar --create --format=gnu --null --no-recursion --files-from=- \
+		--mtime=@$(dist_time) --mode=go=rX,u+rw,a-s --owner=0 --group=0 --numeric-owner \
+		--transform='s,^,$(dist_name)/,' | xz -6 --threads=1 >build/$(dist_name).tar.xz
+	@echo build/$(dist_name).tar.xz
+
+# Debian 12's lintian does not know the field Static-Built-Using.
+deb: dist
+	@$(need) build deb
+	@./packaging/build-deb $(VERSION) build/$(dist_name).tar.xz build/deb >build/deb.log 2>&1 || { cat build/deb.log; exit 1; }
+	@lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs,unknown-field build/deb/*.changes
+	@ls build/deb/*.deb
 
 clean:
 	rm -rf build
