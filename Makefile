@@ -274,21 +274,22 @@ uninstall:
 
 # The files of the repository, or where there is none, all but what was built; with the time of the last
 # change, that of CHANGELOG.md there.
+BUILD_DIST ?= build
 dist_name = zkflock-$(VERSION)
 dist_files = $(if $(wildcard .git),git ls-files -z,find . -path ./build -prune -o -type f -printf '%P\0')
 dist_time = $(if $(wildcard .git),$$(git log -1 --format=%ct),$$(stat -c %Y CHANGELOG.md))
 
 dist:
-	@mkdir -p build
+	@mkdir -p $(BUILD_DIST)
 	@$(dist_files) | LC_ALL=C sort -z | tar --create --format=gnu --null --no-recursion --files-from=- \
 		--mtime=@$(dist_time) --mode=go=rX,u+rw,a-s --owner=0 --group=0 --numeric-owner \
-		--transform='s,^,$(dist_name)/,' | xz -6 --threads=1 >build/$(dist_name).tar.xz
-	@echo build/$(dist_name).tar.xz
+		--transform='s,^,$(dist_name)/,' | xz -6 --threads=1 >$(BUILD_DIST)/$(dist_name).tar.xz
+	@echo $(BUILD_DIST)/$(dist_name).tar.xz
 
 # Debian 12's lintian does not know the field Static-Built-Using.
 deb: dist
 	@$(need) build deb
-	@./packaging/build-deb $(VERSION) build/$(dist_name).tar.xz build/deb >build/deb.log 2>&1 || { cat build/deb.log; exit 1; }
+	@./packaging/build-deb $(VERSION) $(BUILD_DIST)/$(dist_name).tar.xz build/deb >build/deb.log 2>&1 || { cat build/deb.log; exit 1; }
 	@lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs,unknown-field build/deb/*.changes
 	@ls build/deb/*.deb
 

@@ -150,7 +150,7 @@ __zkflock_option -l max-runtime -x -d 'End COMMAND if it runs longer than this'
 __zkflock_option -l once-per -x -d 'Run only if the last success began longer ago than this'
 __zkflock_option -l now -d 'Run now even so, and count as a run'
 __zkflock_option -l skip-exit-code -x -d 'Exit status when it is not run'
-__zkflock_option -s F -l no-fork -d 'zkflock becomes COMMAND, and helpers hold LOCK for it'
+__zkflock_option -s F -l no-fork -d 'zkflock becomes COMMAND; helpers hold the lock'
 __zkflock_option -l tree -d 'Release the lock when all that COMMAND started has ended'
 __zkflock_option -s o -l close -d 'What COMMAND leaves behind is not under the lock'
 __zkflock_option -l hook -r -a '(__fish_complete_command)' \

@@ -145,7 +145,7 @@ const struct option_row option_table[] = {
      .actions = RUN | SHOW, .why = no_command},
     {.forms = "-c, --command", .help = "after LOCK: run one string through the shell",
      .refusal = "-c goes behind LOCK: zkflock LOCK -c 'SHELL COMMAND'"},
-    {.forms = "-F, --no-fork", .help = "zkflock becomes COMMAND, and helpers hold LOCK for it",
+    {.forms = "-F, --no-fork", .help = "zkflock becomes COMMAND; helpers hold the lock",
      .action = ACTION_NO_FORK},
     {.forms = "--tree",
      .help = "release the lock when everything that COMMAND\nstarted has ended, not just COMMAND",

@@ -331,20 +331,22 @@ enum trouble_kind tls_why(SSL *ssl, int returned, char text[TLS_WHY_SIZE])
 {
     const struct tls_library *library = tls_library_load();
     long verified = library->SSL_get_verify_result(ssl);
+    /* Others may follow: of the record layer, and of an alert that could not be sent. */
+    unsigned long first = library->ERR_peek_error();
 
     if (library->SSL_get_error(ssl, returned) != SSL_ERROR_SSL)
         return TROUBLE_NONE;
     /* A failed allocation is seldom called that: "internal error", "init fail". */
-    if (ERR_FATAL_ERROR(library->ERR_peek_error())) {
+    if (ERR_FATAL_ERROR(first)) {
         snprintf(text, TLS_WHY_SIZE, "OpenSSL cannot go on, perhaps for want of memory: %s",
                  first_reason(library));
         return TROUBLE_LOCAL;
     }
     /* A server that is killed or full closes the connection without ending TLS. */
-    if (ERR_GET_REASON(library->ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
+    if (ERR_GET_REASON(first) == SSL_R_UNEXPECTED_EOF_WHILE_READING)
         return TROUBLE_NONE;
     if (verified == X509_V_OK)
-        say_reason(ssl, library->ERR_peek_last_error(), text);
+        say_reason(ssl, first, text);
     else
         say_certificate(ssl, verified, text);
     return TROUBLE_FAULT;

@@ -12,7 +12,6 @@
 #define TLS_FUNCTIONS(X)                                                                           \
     X(ERR_clear_error)                                                                             \
     X(ERR_peek_error)                                                                              \
-    X(ERR_peek_last_error)                                                                         \
     X(ERR_reason_error_string)                                                                     \
     X(SSL_CTX_check_private_key)                                                                   \
     X(SSL_CTX_ctrl)                                                                                \

@@ -162,7 +162,7 @@ via_tls() {
 @test "--tls: a server that no longer speaks TLS once the session has begun" {
   server torn tls
   run -69 tls -z "$BAD" --connect-timeout 4 "$LOCK" touch ran
-  assert_output --regexp "^zkflock: no answer from $BAD for 4 s while joining the queue: 127.0.0.1:$port failed in TLS: (wrong version number|record layer failure); "
+  assert_output --regexp "^zkflock: no answer from $BAD for 4 s while joining the queue: 127.0.0.1:$port failed in TLS: wrong version number; "
   assert_not_exist ran
 }
 
@@ -170,7 +170,7 @@ via_tls() {
   server torn tls
   for _ in 1 2 3; do
     run -69 tls -z "$BAD,127.0.0.1:1" --connect-timeout 4 "$LOCK" touch ran
-    assert_output --partial "127.0.0.1:$port failed in TLS: "
+    assert_output --partial "127.0.0.1:$port failed in TLS: wrong version number"
   done
 }
 

@@ -60,6 +60,30 @@ load helper
   run -0 diff source manual
 }
 
+@test "the config file that is packaged has every key, all commented out, with values that are accepted" {
+  local conf=$TESTS_DIR/../packaging/zkflock.conf
+  sed -n 's/^#\([a-z-]*\) = .*/\1/p' "$conf" | sort >packaged
+  run -0 diff <(sed -n 's/.*\.key = "\([a-z-]*\)".*/\1/p' "$TESTS_DIR/../src/config/option_table.c" | sort) packaged
+  run -1 grep -vE '^(#|$|\[zkflock\]$)' "$conf"
+  # As it is, and with each key in effect, but for those that do not go together.
+  run -0 zkflock --config "$conf" --show-config nightly
+  refute_output --partial "$conf"
+  sed -E '/^#(permits|auth-file|cacert|cert|key|with) =/!s/^#([a-z-]+ =|\[)/\1/' "$conf" >used
+  run -0 zkflock --config used --show-config nightly
+  assert_line --regexp "^path += /locks/nightly +# used:[0-9]+\$"
+}
+
+@test "the source is packed into the same bytes twice, and can be built from there, without git" {
+  run -0 make -s -C "$TESTS_DIR/.." dist BUILD_DIST="$PWD/one"
+  run -0 make -s -C "$TESTS_DIR/.." dist BUILD_DIST="$PWD/two"
+  run -0 cmp one/*.xz two/*.xz
+  tar -xf one/*.xz
+  assert_exist zkflock-*/packaging/debian/control
+  run -0 make -s -C zkflock-*/ dist BUILD_DIST="$PWD/three"
+  run -0 diff <(tar -tf one/*.xz) <(tar -tf three/*.xz)
+  run -0 make -n -C zkflock-*/ all
+}
+
 @test "every option of the help is known to the program" {
   for option in $(zkflock --help | grep -oE -- '--[a-z-]+' | sort -u); do
     run zkflock "$option"
@@ -73,7 +97,7 @@ load helper
   assert_output --partial "Usage: zkflock [options] LOCK COMMAND [ARG]..."
   assert_equal "$stderr" ""
   run --separate-stderr -0 timeout 5 zkflock -V
-  assert_output --regexp '^zkflock [0-9]+\.[0-9]+\.[0-9]+$'
+  assert_output --regexp "^zkflock $(sed -n 's/^VERSION = //p' "$TESTS_DIR/../Makefile"), with ZooKeeper's client library [0-9.]+\$"
   # Narrow enough for any terminal.
   run -0 awk 'length > 80' <(zkflock --help)
   assert_output ""

@@ -79,7 +79,7 @@ refused() {
   serve server none
   coproc SILENT { exec hostile silent 3>&-; }
   read -r -u "${SILENT[0]}" port
-  SECURE=localhost:$port refused "does not answer in the TLS handshake"
+  SECURE=127.0.0.1:$port refused "does not answer in the TLS handshake"
   eval "exec ${SILENT[1]}>&-"
 }
 
