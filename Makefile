@@ -7,6 +7,7 @@
 #                   (LANES=4: so many suites at a time; LIMIT=300: seconds for each test)
 #   make checked    builds what tests/check needs to run single suites
 #   make check-debian13  the same in a bare Debian 13 that is made for it; as root
+#   make check-hosts  what the README says of three servers, on three bare Debians; as root
 #   make unit       unit tests alone
 #   make model      verifies a model of the lock protocol, in every state
 #   make bench      speed and memory beside other clients, as ratios; for 10 minutes
@@ -95,7 +96,7 @@ need = ./tests/need
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = $(if $(filter-out 0,$(V))$(silent),,@printf '%-5s %s\n' $(1) $(2) && )
 
-.PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop chaos fuzz combine mutants lint format install uninstall check-debian13 dist deb clean
+.PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop chaos fuzz combine mutants lint format install uninstall check-debian13 check-hosts dist deb clean
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
@@ -196,6 +197,11 @@ check:
 check-debian13:
 	@$(need) debian
 	@./tests/debian trixie make check
+
+check-hosts:
+	@$(need) build hosts
+	@$(MAKE) --no-print-directory all
+	@./tests/threehosts $(BUILD)
 
 unit: $(BUILD)/unit
 	@$<
