@@ -268,12 +268,12 @@ is_held() { zkflock --list --held --names "$LOCK" | grep -qx "$LOCK"; }
 }
 
 @test "terminal: -F: Ctrl-Z and Ctrl-C reach the command alone, and the lock stays while it is stopped" {
-  cat >command <<'EOF'
+  cat >looper <<'EOF'
 trap 'touch continued' CONT
 touch ready
 while sleep 0.05; do :; done
 EOF
-  terminal "send=zkflock -F $LOCK sh command; echo status \$?\n" file=ready key=z 'expect=Stopped' \
+  terminal "send=zkflock -F $LOCK sh looper; echo status \$?\n" file=ready key=z 'expect=Stopped' \
     "send=zkflock -n $LOCK true; echo busy \$?\n" 'expect=busy 1' \
     'send=fg\n' file=continued key=c 'expect=$ ' 'send=echo status $?\n' 'expect=status 130'
   eventually is_free "$LOCK"
