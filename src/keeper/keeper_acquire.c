@@ -150,10 +150,6 @@ static bool await_lock(struct keeper *keeper)
 
         if (keeper_cut_short(keeper))
             return false;
-        if (phase != LOCK_JOINING && !take_lease(keeper))
-            return false;
-        if (phase == LOCK_HELD)
-            break;
         if (phase == LOCK_LEAVING || phase == LOCK_LEFT || phase == LOCK_LOST) {
             const char *why;
             enum exitcode status = lockset_failure(keeper->try.locks, &why);
@@ -163,6 +159,10 @@ static bool await_lock(struct keeper *keeper)
             log_error("%s", why);
             return keeper_stop(keeper, (int)status);
         }
+        if (phase != LOCK_JOINING && !take_lease(keeper))
+            return false;
+        if (phase == LOCK_HELD)
+            break;
         if (now >= deadline && phase == LOCK_JOINING && keeper_is_late(keeper))
             return keeper_too_late(keeper, true,
                                    "no answer from the ensemble while joining the queue");
