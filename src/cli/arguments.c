@@ -144,7 +144,7 @@ static int take_argument(struct options *options, const struct option_row *row, 
     if (has_form(row, "-h, --help"))
         usage_print();
     else if (has_form(row, "-V, --version"))
-        printf("zkflock %s, with ZooKeeper's client library %s\n", ZKFLOCK_VERSION, ZOO_VERSION);
+        printf("zkflock %s (ZooKeeper client %s)\n", ZKFLOCK_VERSION, ZOO_VERSION);
     else
         *done = false;
     return *done ? text_flush() : take_option(options, row);

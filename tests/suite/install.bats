@@ -97,7 +97,7 @@ load helper
   assert_output --partial "Usage: zkflock [options] LOCK COMMAND [ARG]..."
   assert_equal "$stderr" ""
   run --separate-stderr -0 timeout 5 zkflock -V
-  assert_output --regexp "^zkflock $(sed -n 's/^VERSION = //p' "$TESTS_DIR/../Makefile"), with ZooKeeper's client library [0-9.]+\$"
+  assert_output --regexp "^zkflock $(sed -n 's/^VERSION = //p' "$TESTS_DIR/../Makefile")[ ]\\(ZooKeeper client [0-9.]+\\)\$"
   # Narrow enough for any terminal.
   run -0 awk 'length > 80' <(zkflock --help)
   assert_output ""
