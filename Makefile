@@ -286,6 +286,7 @@ dist_files = $(if $(wildcard .git),git ls-files -z,find . -path ./build -prune -
 dist_time = $(if $(wildcard .git),$$(git log -1 --format=%ct),$$(stat -c %Y CHANGELOG.md))
 
 dist:
+	@$(need) dist
 	@mkdir -p $(BUILD_DIST)
 	@$(dist_files) | LC_ALL=C sort -z | tar --create --format=gnu --null --no-recursion --files-from=- \
 		--mtime=@$(dist_time) --mode=go=rX,u+rw,a-s --owner=0 --group=0 --numeric-owner \
