@@ -72,7 +72,7 @@ char *contact_cause(struct session *session)
     char why[TROUBLE_SIZE];
     enum trouble_kind kind = trouble_last(&session->trouble, why);
 
-    return xstrdup(kind == TROUBLE_FAULT || kind == TROUBLE_LOCAL ? why : "");
+    return xstrdup(trouble_is_exact(kind) ? why : "");
 }
 
 char *contact_lost(struct session *session, const char *doing)

@@ -55,8 +55,7 @@ static bool tells_more(const struct trouble *trouble, enum trouble_kind kind, co
 {
     size_t server = strcspn(text, " ") + 1;
 
-    return kind == TROUBLE_NO_CONTACT &&
-           (trouble->kind == TROUBLE_FAULT || trouble->kind == TROUBLE_LOCAL) &&
+    return kind == TROUBLE_NO_CONTACT && trouble_is_exact(trouble->kind) &&
            clock_now() - trouble->noted < STAYS && strncmp(trouble->text, text, server) != 0;
 }
 

@@ -23,6 +23,12 @@ enum trouble_kind {
     TROUBLE_LOCAL,      /* of this process: it lacks descriptors, memory, threads or /proc */
 };
 
+/* Whether it tells more than that a server is not there. */
+static inline bool trouble_is_exact(enum trouble_kind kind)
+{
+    return kind == TROUBLE_FAULT || kind == TROUBLE_LOCAL;
+}
+
 struct trouble {
     pthread_mutex_t mutex; /* of all that follows */
     bool relayed;          /* the relay, not the library's log, tells how each connection ends */

@@ -31,6 +31,8 @@ enum { FROM_ENVIRONMENT = 3 };
 
 enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 
+enum { NUMBER_SIZE = 24 }; /* of a token, as text */
+
 /* Whether the caller has set each of them. */
 static bool found[VARIABLES];
 
@@ -220,11 +222,24 @@ static void print_without(FILE *out, const char *name)
 
 /* ---- the calls ---- */
 
+/* The values of the variables within the lock; number has room for the token's, and stays with
+ * them. */
+static void find_values(const char *values[VARIABLES], const char *lock, const char *node,
+                        int64_t token, char number[NUMBER_SIZE])
+{
+    snprintf(number, NUMBER_SIZE, "%" PRId64, token);
+    values[0] = lock;
+    values[1] = node;
+    values[2] = number;
+    for (int i = FROM_ENVIRONMENT; i < VARIABLES; i++)
+        values[i] = getenv(variables[i]);
+}
+
 bool environment_print(const char *exported, const char *lock, const char *node, int64_t token,
                        const char *held)
 {
-    char number[24];
-    const char *values[VARIABLES] = {lock, node, number};
+    char number[NUMBER_SIZE];
+    const char *values[VARIABLES];
     char *all = around_with(held);
     char *record;
     char *records;
@@ -233,9 +248,7 @@ bool environment_print(const char *exported, const char *lock, const char *node,
     FILE *out = open_memstream(&text, &len);
     int error = errno;
 
-    snprintf(number, sizeof(number), "%" PRId64, token);
-    for (int i = FROM_ENVIRONMENT; i < VARIABLES; i++)
-        values[i] = getenv(variables[i]);
+    find_values(values, lock, node, token, number);
     record = make_record(held, values);
     records = xasprintf("%s;%s", exported, record);
     if (out) {
@@ -256,15 +269,13 @@ bool environment_print(const char *exported, const char *lock, const char *node,
 char *environment_for_command(const char *lock, const char *node, int64_t token, const char *held,
                               size_t *len)
 {
-    char number[24];
-    const char *values[VARIABLES] = {lock, node, number};
+    char number[NUMBER_SIZE];
+    const char *values[VARIABLES];
     char *all = held ? around_with(held) : NULL;
     char *text;
     FILE *out = open_memstream(&text, len);
 
-    snprintf(number, sizeof(number), "%" PRId64, token);
-    for (int i = FROM_ENVIRONMENT; i < VARIABLES; i++)
-        values[i] = getenv(variables[i]);
+    find_values(values, lock, node, token, number);
     for (int i = 0; out && i < VARIABLES; i++)
         fprintf(out, "%s%s%s%c", variables[i], values[i] ? "=" : "", values[i] ? values[i] : "", 0);
     if (out && all)

@@ -209,13 +209,14 @@ static void hear_signal(struct front_process *process, const struct signals_rece
 
     if (number == SIGINT && signal->from_terminal)
         process->interrupted = true;
+    if (number == SIGCHLD)
+        return;
     if (number == SIGCONT)
         forget_stops(process);
-    else if (number != SIGCHLD)
+    else
         sigaddset(&process->passed_on, number);
-    if (number != SIGCHLD)
-        say(process->link, MESSAGE_SIGNAL, number,
-            signal->from_terminal ? !leader_alone : witness_has_got(&process->witness, signal));
+    say(process->link, MESSAGE_SIGNAL, number,
+        signal->from_terminal ? !leader_alone : witness_has_got(&process->witness, signal));
 }
 
 static _Noreturn void serve(struct front_process *process)
