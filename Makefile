@@ -7,6 +7,8 @@
 #                   (LANES=4: so many suites at a time; LIMIT=300: seconds for each test)
 #   make checked    builds what tests/check needs to run single suites
 #   make check-debian13  the same in a bare Debian 13 that is made for it; as root
+#   make check-systemd  zkflock under systemd, cron, sudo, ssh and others, in a bare Debian that is made for
+#                   it and booted; as root (RELEASE=trixie, bookworm)
 #   make check-hosts  what the README says of three servers, on three bare Debians; as root
 #   make unit       unit tests alone
 #   make model      verifies a model of the lock protocol, in every state
@@ -43,6 +45,7 @@ MINUTES ?= 3
 TRIPLES ?= 3000
 PLOT ?= $(BUILD)/handover.svg
 WAITERS ?= 1000
+RELEASE ?= trixie
 
 PREFIX ?= /usr/local
 bindir ?= $(PREFIX)/bin
@@ -96,7 +99,7 @@ need = ./tests/need
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = $(if $(filter-out 0,$(V))$(silent),,@printf '%-5s %s\n' $(1) $(2) && )
 
-.PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop chaos fuzz combine mutants lint format install uninstall check-debian13 check-hosts dist deb clean
+.PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop chaos fuzz combine mutants lint format install uninstall check-debian13 check-systemd check-hosts dist deb clean
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
@@ -197,6 +200,11 @@ check:
 check-debian13:
 	@$(need) debian
 	@./tests/debian trixie make check
+
+check-systemd:
+	@$(need) debian
+	@./tests/debian $(RELEASE) ./tests/need build zookeeper tests booted
+	@LANES=1 ./tests/debian --boot $(RELEASE) sh -c 'make -s checked && ./tests/check build tests/booted/*.bats'
 
 check-hosts:
 	@$(need) build hosts
