@@ -3,27 +3,33 @@
 
 load ../suite/helper
 
-setup_file() {
+booted_setup_file() {
   [ -e /made ] && [ -d /run/systemd/system ] || fail "only in a Debian that is made for it: make check-systemd"
   make -s -C "$BATS_TEST_DIRNAME/../.." install PREFIX=/usr BUILD="$ZKFLOCK_BUILD" >/dev/null
   ln -sf /usr/bin/zkflock /usr/local/bin
   id ann >/dev/null 2>&1 || useradd --create-home --shell /bin/bash ann
 }
 
+setup_file() { booted_setup_file; }
+
 # zkflock is called by others, which pass no environment on: it finds the servers in its config file.
 setup() {
   common_setup
   printf '[zkflock]\nservers = %s\n' "$ONE" >/etc/zkflock.conf
-  chmod 755 . # others than root work here, too
+  chmod 755 "$BATS_RUN_TMPDIR" .. . # others than root work here, too
 }
 
-no_zkflock_runs() { ! pgrep zkflock >/dev/null; }
-
-teardown() {
+booted_teardown() {
+  local deadline=$((SECONDS + 5))
   rm -f /etc/zkflock.conf
-  PATIENCE=5 eventually no_zkflock_runs || fail "zkflock still runs: $(pgrep -a zkflock)" || return 1
+  while pgrep zkflock >/dev/null; do
+    [ "$SECONDS" -le "$deadline" ] || fail "zkflock still runs: $(pgrep -a zkflock)" || return 1
+    pause 0.05
+  done
   common_teardown
 }
+
+teardown() { booted_teardown; }
 
 # The lock of the test is free, and somebody else gets it at once.
 is_free() { zkflock -z "$ONE" -n "$LOCK" true; }
