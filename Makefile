@@ -9,6 +9,7 @@
 #   make check-debian13  the same in a bare Debian 13 that is made for it; as root
 #   make check-systemd  zkflock under systemd, cron, sudo, ssh and others, in a bare Debian that is made for
 #                   it and booted; as root (RELEASE=trixie, bookworm)
+#   make check-package  builds the Debian package in such a Debian, installs, uses and purges it (RELEASE)
 #   make check-hosts  what the README says of three servers, on three bare Debians; as root
 #   make unit       unit tests alone
 #   make model      verifies a model of the lock protocol, in every state
@@ -99,7 +100,7 @@ need = ./tests/need
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = $(if $(filter-out 0,$(V))$(silent),,@printf '%-5s %s\n' $(1) $(2) && )
 
-.PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop chaos fuzz combine mutants lint format install uninstall check-debian13 check-systemd check-hosts dist deb clean
+.PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop chaos fuzz combine mutants lint format install uninstall check-debian13 check-systemd check-package check-hosts dist deb clean
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
@@ -205,6 +206,10 @@ check-systemd:
 	@$(need) debian
 	@./tests/debian $(RELEASE) ./tests/need build zookeeper tests booted
 	@LANES=1 ./tests/debian --boot $(RELEASE) sh -c 'make -s checked && ./tests/check build tests/booted/*.bats'
+
+check-package:
+	@$(need) debian
+	@./tests/debian $(RELEASE) ./tests/package
 
 check-hosts:
 	@$(need) build hosts

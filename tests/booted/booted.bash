@@ -4,13 +4,20 @@
 load ../suite/helper
 
 booted_setup_file() {
-  [ -e /made ] && [ -d /run/systemd/system ] || fail "only in a Debian that is made for it: make check-systemd"
+  if [ ! -e /made ] || [ ! -d /run/systemd/system ]; then
+    fail "only in a Debian that is made for it: make check-systemd"
+  fi
   make -s -C "$BATS_TEST_DIRNAME/../.." install PREFIX=/usr BUILD="$ZKFLOCK_BUILD" >/dev/null
   ln -sf /usr/bin/zkflock /usr/local/bin
   id ann >/dev/null 2>&1 || useradd --create-home --shell /bin/bash ann
 }
 
 setup_file() { booted_setup_file; }
+
+teardown_file() {
+  make -s -C "$BATS_TEST_DIRNAME/../.." uninstall PREFIX=/usr
+  rm -f /usr/local/bin/zkflock
+}
 
 # zkflock is called by others, which pass no environment on: it finds the servers in its config file.
 setup() {
