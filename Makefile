@@ -22,6 +22,7 @@
 #                   (MINUTES=1: for each target, two at a time; TARGETS="lock reply": only these)
 #   make combine    options and keys in triples drawn by lot (SEED=1 TRIPLES=3000)
 #   make interop    tables: increments beside other clients, watch events
+#   make mixed      tests contenders of this version and of 0.1.0 in one queue; in a full git clone
 #   make mutants    small mistakes in the code that decides, and what notices them
 #                   (all of the list, which takes hours; SEED=1 SAMPLE=20: for 8 minutes, or
 #                   WITHIN=5, at the most, so many that tests have noticed, drawn by lot)
@@ -96,7 +97,7 @@ need = ./tests/need
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = $(if $(filter-out 0,$(V))$(silent),,@printf '%-5s %s\n' $(1) $(2) && )
 
-.PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop chaos fuzz combine mutants lint format install uninstall check-debian13 check-hosts dist deb clean
+.PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop mixed chaos fuzz combine mutants lint format install uninstall check-debian13 check-hosts dist deb clean
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
@@ -252,6 +253,11 @@ interop:
 	@$(need) build zookeeper tests
 	@$(MAKE) --no-print-directory all $(BUILD)/interop/Contend.class
 	@./tests/interop/table $(BUILD)
+
+mixed:
+	@$(need) build zookeeper tests mixed
+	@$(MAKE) --no-print-directory checked
+	@./tests/mixed/run $(BUILD)
 
 lint:
 	@$(need) build lint
