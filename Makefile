@@ -256,8 +256,9 @@ interop:
 
 mixed:
 	@$(need) build zookeeper tests mixed
+	@./tests/mixed/old >/dev/null
 	@$(MAKE) --no-print-directory checked
-	@./tests/mixed/run $(BUILD)
+	@ZKFLOCK_OLD=$$(./tests/mixed/old) ./tests/check $(BUILD) tests/mixed/mixed.bats
 
 lint:
 	@$(need) build lint

@@ -1,4 +1,4 @@
-# This version and 0.1.0 in one queue; tests/mixed/run sets $ZKFLOCK_OLD, the program of 0.1.0.
+# This version and 0.1.0 in one queue; make mixed sets $ZKFLOCK_OLD, the program of 0.1.0.
 
 load ../suite/helper
 load ../suite/vanishing
@@ -25,10 +25,10 @@ both_ways() {
   local lock=$LOCK
   for LOCK in "$lock/old-new" "$lock/new-old"; do
     mkdir "${LOCK##*/}"
-    cd "${LOCK##*/}"
+    cd "${LOCK##*/}" || return 1
     if [ "${LOCK##*/}" = old-new ]; then "$1" old new; else "$1" new old; fi
     use new
-    cd ..
+    cd "$BATS_TEST_TMPDIR" || return 1
   done
   LOCK=$lock
 }
@@ -249,17 +249,17 @@ once_per() {
 # Holders of all kinds crash, one after the other.
 vanished() {
   local name names=(exclusive shared unfair permit set)
-  declare -A holder=([exclusive]="$LOCK/x" [shared]="-s $LOCK/s" [unfair]="--unfair $LOCK/u"
+  declare -A first_of=([exclusive]="$LOCK/x" [shared]="-s $LOCK/s" [unfair]="--unfair $LOCK/u"
     [permit]="--permits 1 $LOCK/p" [set]="--with $LOCK/w $LOCK/v")
-  declare -A next=([exclusive]="$LOCK/x" [shared]="$LOCK/s" [unfair]="--unfair $LOCK/u"
+  declare -A next_of=([exclusive]="$LOCK/x" [shared]="$LOCK/s" [unfair]="--unfair $LOCK/u"
     [permit]="--permits 1 $LOCK/p" [set]="$LOCK/w")
   for name in "${names[@]}"; do
     use "$1"
     # shellcheck disable=SC2086 # words
-    holds "$name" --session-timeout 1 --lease 4 ${holder[$name]}
+    holds "$name" --session-timeout 1 --lease 4 ${first_of[$name]}
     use "$2"
     # shellcheck disable=SC2086 # words
-    follows "next.$name" ${next[$name]}
+    follows "next.$name" ${next_of[$name]}
     eventually contains "log.next.$name" "waiting for"
     prepare_crash "$name"
   done
@@ -272,7 +272,7 @@ vanished() {
   use "$1"
   for name in "${names[@]}"; do
     # shellcheck disable=SC2086 # words
-    run -0 zkflock -v ${next[$name]} true
+    run -0 zkflock -v ${next_of[$name]} true
     refute_output --partial vanished
     touch "$name.go"
   done
