@@ -7,6 +7,7 @@
 #                   (LANES=4: so many suites at a time; LIMIT=300: seconds for each test)
 #   make checked    builds what tests/check needs to run single suites
 #   make check-debian13  the same in a bare Debian 13 that is made for it; as root
+#   make check-32bit  the unit tests and some suites in a bare Debian for 32-bit processors; as root
 #   make check-systemd  zkflock under systemd, cron, sudo, ssh and others, in a bare Debian that is made for
 #                   it and booted; as root (RELEASE=trixie, bookworm)
 #   make check-package  builds the Debian package in such a Debian, installs, uses and purges it (RELEASE)
@@ -25,6 +26,7 @@
 #                   (MINUTES=1: for each target, two at a time; TARGETS="lock reply": only these)
 #   make combine    options and keys in triples drawn by lot (SEED=1 TRIPLES=3000)
 #   make interop    tables: increments beside other clients, watch events
+#   make mixed      tests contenders of this version and of 0.1.0 in one queue; in a full git clone
 #   make mutants    small mistakes in the code that decides, and what notices them
 #                   (all of the list, which takes hours; SEED=1 SAMPLE=20: for 8 minutes, or
 #                   WITHIN=5, at the most, so many that tests have noticed, drawn by lot)
@@ -79,7 +81,7 @@ wire_ldflags = -Wl,--wrap=connect,--wrap=recv,--wrap=send,--wrap=close
 all_cflags = -std=gnu11 $(WARNINGS) $(if $(WERROR),-Werror) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
 	$(hardening_cflags) $(CFLAGS)
-all_cppflags = -D_GNU_SOURCE -DZKFLOCK_VERSION='"$(VERSION)"' $(if $(SANITIZE),-DZKFLOCK_DEBUG) -Isrc \
+all_cppflags = -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -DZKFLOCK_VERSION='"$(VERSION)"' $(if $(SANITIZE),-DZKFLOCK_DEBUG) -Isrc \
 	$(hardening_cppflags) $(CPPFLAGS)
 all_ldflags = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(hardening_ldflags) $(LDFLAGS)
 
@@ -100,7 +102,7 @@ need = ./tests/need
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = $(if $(filter-out 0,$(V))$(silent),,@printf '%-5s %s\n' $(1) $(2) && )
 
-.PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop chaos fuzz combine mutants lint format install uninstall check-debian13 check-systemd check-package check-hosts dist deb clean
+.PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop mixed chaos fuzz combine mutants lint format install uninstall check-debian13 check-32bit check-systemd check-package check-hosts dist deb clean
 all: $(BUILD)/zkflock
 
 $(BUILD)/zkflock: $(objects)
@@ -202,6 +204,10 @@ check-debian13:
 	@$(need) debian
 	@./tests/debian trixie make check
 
+check-32bit:
+	@$(need) debian
+	@./tests/debian bookworm-i386 make check
+
 check-systemd:
 	@$(need) debian
 	@./tests/debian $(RELEASE) ./tests/need build zookeeper tests booted
@@ -265,6 +271,12 @@ interop:
 	@$(need) build zookeeper tests
 	@$(MAKE) --no-print-directory all $(BUILD)/interop/Contend.class
 	@./tests/interop/table $(BUILD)
+
+mixed:
+	@$(need) build zookeeper tests mixed
+	@./tests/mixed/old >/dev/null
+	@$(MAKE) --no-print-directory checked
+	@ZKFLOCK_OLD=$$(./tests/mixed/old) ./tests/check $(BUILD) tests/mixed/mixed.bats
 
 lint:
 	@$(need) build lint

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 int64_t clock_now(void)
 {
@@ -24,6 +23,11 @@ int64_t clock_add(int64_t when, int64_t span)
 int64_t clock_earlier(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+struct timespec clock_timespec(int64_t span)
+{
+    return (struct timespec){.tv_sec = (time_t)(span / CLOCK_S), .tv_nsec = (long)(span % CLOCK_S)};
 }
 
 int clock_poll_timeout(int64_t deadline)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #define CLOCK_US INT64_C(1000)
 #define CLOCK_MS INT64_C(1000000)
@@ -26,6 +27,9 @@ int64_t clock_add(int64_t when, int64_t span);
 
 /* The earlier of two deadlines. */
 int64_t clock_earlier(int64_t a, int64_t b);
+
+/* A span, or a point in time, as ppoll(2), timerfd_settime(2) and others take it. */
+struct timespec clock_timespec(int64_t span);
 
 /*
  * Milliseconds from now until the deadline, rounded up, as poll(2) takes them: 0 when it has

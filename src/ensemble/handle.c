@@ -117,9 +117,7 @@ static bool joined_within(pthread_t thread, int64_t span)
     struct timespec until;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
-    span += until.tv_nsec;
-    until.tv_sec += span / CLOCK_S;
-    until.tv_nsec = span % CLOCK_S;
+    until = clock_timespec(until.tv_sec * CLOCK_S + until.tv_nsec + span);
     return pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) == 0;
 }
 

@@ -7,47 +7,54 @@
 #include "lock/recipe.h"
 
 /*
- * By the locks' own paths, which all processes order alike; of a semaphore, whose two items stand
- * below its path, the turn comes before the permit.
+ * All processes order alike, so that two sets do not wait for each other.  A semaphore stands where
+ * its permits do, as in 0.1.0.
  */
-static int by_lock(const void *a, const void *b)
+static int by_path(const void *a, const void *b)
 {
     const struct lockset_item *x = a;
     const struct lockset_item *y = b;
-    int order = strcmp(x->lock, y->lock);
 
-    return order ? order : (int)y->until_next - (int)x->until_next;
+    return strcmp(x->path, y->path);
 }
 
-/* Two items: the lock under which one at a time takes a permit, and the permit. */
-static size_t add_semaphore(struct lockset_item *items, const struct options *options,
-                            const struct lock_terms *terms)
+static void add_permit(struct lockset_item *item, const struct options *options,
+                       const struct lock_terms *terms)
 {
-    items[0] = (struct lockset_item){
-        .path = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LOCKS),
-        .lock = options->lock,
-        .terms = *terms,
-        .until_next = true,
-    };
-    items[0].terms.naming = (struct naming){0}; /* semaphores are Curator's, whatever a file says */
-    /*
-     * It guards the counting of permits alone.  A holder that vanishes with it vanishes with its
-     * permit too, in one session, and the next one waits for that.
-     */
-    items[0].terms.delay = 0;
-    items[0].terms.turn = true;
-    items[0].terms.above = LOCK_ABOVE_NO_LOCK;
-    items[1] = (struct lockset_item){
+    *item = (struct lockset_item){
         .path = xasprintf("%s/%s", options->lock, RECIPE_SEMAPHORE_LEASES),
         .lock = options->lock,
         .terms = *terms,
         .main = true,
     };
-    items[1].terms.naming = items[0].terms.naming;
-    items[1].terms.kind = NAMING_PERMIT;
-    items[1].terms.permits = options->permits;
-    items[1].terms.above = LOCK_ABOVE_NO_LOCK;
-    return 2;
+    item->terms.naming = (struct naming){0}; /* semaphores are Curator's, whatever a file says */
+    item->terms.kind = NAMING_PERMIT;
+    item->terms.permits = options->permits;
+    item->terms.above = LOCK_ABOVE_NO_LOCK;
+}
+
+/* Puts the lock under which one at a time takes a permit in front of the permit. */
+static void insert_turn(struct lockset_item *items, size_t len, const struct lock_terms *terms)
+{
+    struct lockset_item *turn = items;
+
+    while (!turn->terms.permits)
+        turn++;
+    memmove(turn + 1, turn, (size_t)(items + len - turn) * sizeof(items[0]));
+    *turn = (struct lockset_item){
+        .path = xasprintf("%s/%s", turn[1].lock, RECIPE_SEMAPHORE_LOCKS),
+        .lock = turn[1].lock,
+        .terms = *terms,
+        .until_next = true,
+    };
+    turn->terms.naming = turn[1].terms.naming;
+    /*
+     * It guards the counting of permits alone.  A holder that vanishes with it vanishes with its
+     * permit too, in one session, and the next one waits for that.
+     */
+    turn->terms.delay = 0;
+    turn->terms.turn = true;
+    turn->terms.above = LOCK_ABOVE_NO_LOCK;
 }
 
 static void add_lock(struct lockset_item *item, const char *path, enum naming_kind kind,
@@ -76,12 +83,14 @@ struct lockset_item *plan_new(const struct options *options, size_t *count)
     for (size_t i = 0; i < options->with_len; i++)
         add_lock(&items[len++], options->with[i].path, options->with[i].kind, &terms);
     if (options->permits) {
-        len += add_semaphore(items + len, options, &terms);
+        add_permit(&items[len++], options, &terms);
     } else {
         add_lock(&items[len], options->lock, options->kind, &terms);
         items[len++].main = true;
     }
-    qsort(items, len, sizeof(items[0]), by_lock);
+    qsort(items, len, sizeof(items[0]), by_path);
+    if (options->permits)
+        insert_turn(items, len++, &terms);
     *count = len;
     return items;
 }

@@ -109,8 +109,9 @@ int wire_connect(const char *name, int64_t deadline)
     /* Waits in connect(): one that only tried now and then might never find room in the queue. */
     do {
         int64_t left = deadline - clock_now();
-        int64_t us = left > 0 ? left / CLOCK_US + 1 : 1; /* 0 would be for ever */
-        struct timeval patience = {.tv_sec = us / 1000000, .tv_usec = us % 1000000};
+        /* 0 would be for ever. */
+        struct timespec span = clock_timespec(left > CLOCK_US ? left : CLOCK_US);
+        struct timeval patience = {.tv_sec = span.tv_sec, .tv_usec = span.tv_nsec / CLOCK_US};
 
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
         status = connect(fd, (struct sockaddr *)&address, len);

@@ -38,7 +38,7 @@ void guard_set_timer(const struct guard_state *guard, int64_t when)
     if (when != CLOCK_NEVER) {
         if (when <= 0)
             when = 1; /* 0 would disarm it */
-        timer.it_value = (struct timespec){.tv_sec = when / CLOCK_S, .tv_nsec = when % CLOCK_S};
+        timer.it_value = clock_timespec(when);
     }
     timerfd_settime(guard->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
 }

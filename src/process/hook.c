@@ -66,7 +66,7 @@ static bool await(pid_t pid, int64_t deadline, int *wait_status)
     sigaddset(&child, SIGCHLD);
     while (waitpid(pid, wait_status, WNOHANG) != pid) {
         int64_t left = deadline - clock_now();
-        const struct timespec span = {.tv_sec = left / CLOCK_S, .tv_nsec = left % CLOCK_S};
+        const struct timespec span = clock_timespec(left);
 
         if (left <= 0)
             return false;
