@@ -20,13 +20,20 @@ if len(sys.argv) > 1:
     with open(sys.argv[1], "ab", 0) as out:
         while True:
             out.write(server.recv(65536) + b"\n")
-client = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-client.setblocking(False)
-try:
-    while True:
-        client.sendto(b"x", "devlog")
-except BlockingIOError:
-    open("full", "w").close()
+# One client may not be able to fill it: what it has sent and nobody has read has a limit, too.
+clients = []
+sent = 1
+while sent:
+    clients.append(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+    clients[-1].setblocking(False)
+    sent = 0
+    try:
+        while True:
+            clients[-1].sendto(b"x", "devlog")
+            sent += 1
+    except BlockingIOError:
+        pass
+open("full", "w").close()
 time.sleep(1000)
 EOF
   reader=$!
