@@ -369,6 +369,19 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
   ends_with 0 "$holder"
 }
 
+@test "the keeper is killed: a guard that cannot read the credentials any more says so" {
+  hold "$LOCK" release --auth-file ann
+  background -v --auth-file "$PWD/ann" "$LOCK" true 2>log
+  waiter=$!
+  eventually contains log "waiting"
+  rm ann
+  kill -KILL "$waiter"
+  eventually contains log "$PWD/ann: cannot be read: No such file or directory; the keeper was killed; its place in the queue ends with its session"
+  wait "$waiter" || true
+  touch release
+  ends_with 0 "$holder"
+}
+
 @test "the keeper is killed: the guard gives the lock back with the same credentials" {
   hold "$LOCK" release --auth-file ann --acl creator
   kill -KILL "$holder"
