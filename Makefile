@@ -30,6 +30,8 @@
 #   make mutants    small mistakes in the code that decides, and what notices them
 #                   (all of the list, which takes hours; SEED=1 SAMPLE=20: for 8 minutes, or
 #                   WITHIN=5, at the most, so many that tests have noticed, drawn by lot)
+#   make coverage   which lines of src the unit tests and the suite run, by gcc's gcov; fails below 90 of
+#                   100, in src/lock and src/process below 95; takes as long as make check
 #   make lint       compilers' warnings, static analysis, scripts, manual
 #   make format     formats the C source
 #   make install    below DESTDIR and PREFIX
@@ -58,14 +60,14 @@ zshcompdir ?= $(PREFIX)/share/zsh/site-functions
 fishcompdir ?= $(PREFIX)/share/fish/vendor_completions.d
 INSTALL ?= install
 
-CFLAGS ?= -O2 -g
+CFLAGS ?= $(if $(COVERAGE),-O0,-O2) -g
 # Linked in, which makes starting faster; -lzookeeper_mt, -linih and -ljansson take the shared ones.
 ZOOKEEPER_LIB ?= -l:libzookeeper_mt.a
 INIH_LIB ?= -l:libinih.a
 JANSSON_LIB ?= -l:libjansson.a
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wmissing-prototypes -Wstrict-prototypes \
 	-Wwrite-strings -Wvla -Wundef
-BUILD = build$(if $(SANITIZE),/sanitize)
+BUILD = build$(if $(SANITIZE),/sanitize)$(if $(COVERAGE),/coverage)
 
 # What makes a mistake in memory harder to use.  CFLAGS and LDFLAGS stand behind it.  The checks of
 # FORTIFY need an optimizing compiler.  Of control flow, each processor has its own way.
@@ -78,9 +80,14 @@ hardening_ldflags = -pie -Wl,-z,relro,-z,now,-z,noexecstack
 # See src/ensemble/wire.c.
 wire_ldflags = -Wl,--wrap=connect,--wrap=recv,--wrap=send,--wrap=close
 
+# For COVERAGE=1.  Sections for counters.ld; gcc's own fork() and execvp() would write the counters, see
+# counters.c.
+coverage_cflags = --coverage -fprofile-update=atomic -fdata-sections -fno-builtin-fork -fno-builtin-execvp
+coverage_ldflags = -Wl,--wrap=__gcov_exit -Wl,-T,tests/coverage/counters.ld
+
 all_cflags = -std=gnu11 $(WARNINGS) $(if $(WERROR),-Werror) \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
-	$(hardening_cflags) $(CFLAGS)
+	$(hardening_cflags) $(CFLAGS) $(if $(COVERAGE),$(coverage_cflags))
 all_cppflags = -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -DZKFLOCK_VERSION='"$(VERSION)"' $(if $(SANITIZE),-DZKFLOCK_DEBUG) -Isrc \
 	$(hardening_cppflags) $(CPPFLAGS)
 all_ldflags = $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(hardening_ldflags) $(LDFLAGS)
@@ -102,15 +109,19 @@ need = ./tests/need
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say = $(if $(filter-out 0,$(V))$(silent),,@printf '%-5s %s\n' $(1) $(2) && )
 
-.PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop mixed chaos fuzz combine mutants lint format install uninstall check-debian13 check-32bit check-systemd check-package check-hosts dist deb clean
+.PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop mixed chaos fuzz combine mutants coverage lint format install uninstall check-debian13 check-32bit check-systemd check-package check-hosts dist deb clean
 all: $(BUILD)/zkflock
 
-$(BUILD)/zkflock: $(objects)
-	$(call say,LD,$@)$(CC) $(all_cflags) $(all_ldflags) $(wire_ldflags) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
+$(BUILD)/zkflock: $(objects) $(if $(COVERAGE),$(BUILD)/counters.o)
+	$(call say,LD,$@)$(CC) $(all_cflags) $(all_ldflags) $(wire_ldflags) $(if $(COVERAGE),$(coverage_ldflags)) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
 
 $(BUILD)/%.o: src/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(all_cppflags) $(all_cflags) -MMD -MP -c -o $@ $<
+
+$(BUILD)/counters.o: tests/coverage/counters.c $(BUILD)/flags
+	$(call say,CC,$<)$(CC) $(all_cppflags) -DCOUNTERS='"$(abspath $(BUILD))/counters"' \
+		-std=gnu11 $(WARNINGS) $(hardening_cflags) $(CFLAGS) -c -o $@ $<
 
 # Rebuilt when the flags are others.
 $(BUILD)/flags: FORCE
@@ -266,6 +277,11 @@ mutants:
 	@$(MAKE) --no-print-directory checked
 	@./tests/mutants/run --build $(BUILD) --seed $(SEED) \
 	  $(if $(SAMPLE),--known --minutes $(or $(WITHIN),8) --sample $(SAMPLE))
+
+coverage:
+	@$(need) build zookeeper tests
+	@$(MAKE) --no-print-directory CC=gcc COVERAGE=1 checked
+	@./tests/coverage/run build/coverage
 
 interop:
 	@$(need) build zookeeper tests

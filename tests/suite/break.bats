@@ -268,6 +268,21 @@ EOF
   ends_with 7 "$holder"
 }
 
+@test "--revoke and --break: a lock that was released while zkflock asked is told as that" {
+  for how in revoke break; do
+    hold "$LOCK" "$how"
+    terminal "send=zkflock --$how $LOCK; echo status \$?\n" "expect=[y/N] " touch=asked file=over 'send=y\n' \
+      "expect=$LOCK was released before, by " "expect=status 0" >session 3>&- 4>&- &
+    local asker=$!
+    eventually test -e asked
+    touch "$how"
+    ends_with 0 "$holder"
+    touch over
+    acted "$asker"
+    rm asked over
+  done
+}
+
 @test "--revoke does not change since when the lock is held" {
   zkflock "$LOCK" sh -c 'touch first; until [ -e next ]; do sleep 0.05; done' &
   eventually test -e first

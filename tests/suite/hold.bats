@@ -565,3 +565,15 @@ EOF
   refuses 64 "--tree does not go with --hold: there is no command" --hold --tree "$LOCK"
   refuses 64 "no LOCK given: zkflock --hold LOCK" --hold
 }
+
+@test "--hold for another user's process, which zkflock could not end, is refused" {
+  local theirs=$$ as=(setpriv --reuid 65534 --clear-groups)
+  if [ "$(id -u)" -ne 0 ]; then
+    theirs=$(pgrep -vu "$(id -u)" . | grep -vx 1 | head -n 1)
+    as=()
+  fi
+  chmod 755 .
+  cp "$(command -v zkflock)" copy
+  run -77 "${as[@]}" ./copy --hold --for "$theirs" "$LOCK"
+  assert_output "zkflock: --hold: process $theirs is another user's, and could not be ended if the lock were lost"
+}

@@ -82,6 +82,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   background -v -z "$VIA" "$LOCK" sh -c 'touch held; exec sleep 1000' 2>log
   local holder=$!
   eventually test -e held
+  eventually has_watches 1 # else its request for the watch would find out
   lose
   ends_with 75 "$holder"
   assert_file_contains log "was deleted by somebody"

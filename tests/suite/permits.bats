@@ -240,6 +240,15 @@ free, and never used as a lock"
   run -0 zkflock -n "$LOCK/plain" true
 }
 
+@test "--permits: a record that does not fit what is asked for is refused, whoever has written it" {
+  zk "$ONE" create "$LOCK/lock" $'zkflock/1 base=0 lease=15000ms permits=2\n'
+  refuses 78 "$LOCK/lock holds the permits of a semaphore; it is no lock" "$LOCK/lock" touch ran
+  zk "$ONE" create "$LOCK/permits/leases" $'zkflock/1 base=0 lease=15000ms\n'
+  refuses 78 "$LOCK/permits/leases is a lock, and cannot hold permits" --permits 2 "$LOCK/permits" touch ran
+  nothing_left_of "$LOCK/lock"
+  nothing_left_of "$LOCK/permits/leases"
+}
+
 @test "--permits: a part of a semaphore cannot be a semaphore itself, idle or in use" {
   local sentence="$LOCK/locks is a part of the semaphore $LOCK; choose another LOCK"
   zkflock --permits 2 "$LOCK" true

@@ -324,6 +324,15 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
   assert_output --partial "lacks ADMIN: its znode there has the ACL creator-read"
 }
 
+@test "a contender has the ACL of --acl if the server does not take the lock's from this client" {
+  run -0 zkflock "$LOCK" true
+  ONE=$ZKFLOCK_SERVERS PROXY_OF=create open_proxy refuse 1-1:-114
+  # shellcheck disable=SC2016 # for the shell inside
+  run -0 zkflock -z "$VIA" --auth-file ann --acl creator "$LOCK" sh -c 'ZK_DIGEST="ann:se cret:x" zk "$0" acl "$ZKFLOCK_NODE"' "$ZKFLOCK_SERVERS"
+  assert_output "digest:ann:$(digest_of "ann:se cret:x"):rwcda"
+  close_proxy
+}
+
 @test "--acl: what nobody could use is refused before anything is made" {
   refused() { # refused STATUS ACL SENTENCE
     run "-$1" zkflock --acl "$2" "$LOCK" touch ran
@@ -364,6 +373,19 @@ digest_of() { # digest_of USER:PASSWORD: as ZooKeeper writes it
   cp bob ann
   kill -KILL "$waiter"
   eventually contains log "the keeper was killed; its place in the queue ends with its session"
+  wait "$waiter" || true
+  touch release
+  ends_with 0 "$holder"
+}
+
+@test "the keeper is killed: a guard that cannot read the credentials any more says so" {
+  hold "$LOCK" release --auth-file ann
+  background -v --auth-file "$PWD/ann" "$LOCK" true 2>log
+  waiter=$!
+  eventually contains log "waiting"
+  rm ann
+  kill -KILL "$waiter"
+  eventually contains log "$PWD/ann: cannot be read: No such file or directory; the keeper was killed; its place in the queue ends with its session"
   wait "$waiter" || true
   touch release
   ends_with 0 "$holder"

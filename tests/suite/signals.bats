@@ -179,6 +179,31 @@ EOF
   refute grep failed session
 }
 
+@test "TSTP while waiting without a terminal stops zkflock, and CONT makes it go on" {
+  hold "$LOCK" release
+  # In a group of its own below a parent in the same session, as below a shell: the kernel does not stop
+  # an orphaned group.
+  setsid python3 -c 'import os, sys
+pid = os.fork()
+if pid == 0:
+    os.setpgrp()
+    os.execvp("zkflock", ["zkflock", "-v", sys.argv[1], "touch", "ran"])
+print(pid, file=open("pid", "w"))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))' "$LOCK" 2>log 3>&- 4>&- &
+  local parent=$!
+  eventually contains log "waiting for"
+  waiter=$(cat pid)
+  kill -TSTP "$waiter"
+  eventually in_state "$waiter" T
+  kill -CONT "$waiter"
+  eventually in_state "$waiter" S
+  assert_not_exist ran
+  touch release
+  ends_with 0 "$parent"
+  ends_with 0 "$holder"
+  assert_exist ran
+}
+
 @test "terminal: Ctrl-C while waiting leaves the queue" {
   hold "$LOCK" release
   terminal 'send=zkflock -v '"$LOCK"' true\n' 'expect=waiting for' key=c \

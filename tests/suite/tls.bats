@@ -126,6 +126,9 @@ refused() {
   chmod 600 locked.key
   run -78 tls --cert "$KEYS/client.pem" --key locked.key "$LOCK" touch ran
   assert_output --partial "$PWD/locked.key: the private key has a pass phrase"
+  openssl x509 -in "$KEYS/client.pem" -out bare.pem
+  run -78 tls --cert bare.pem "$LOCK" touch ran
+  assert_output --partial "; or give --key, if the private key is in another file"
   run -78 tls --cert "$KEYS/ca.key" --key "$KEYS/client.key" "$LOCK" touch ran
   assert_output --partial "$KEYS/ca.key: has no certificate in PEM for --cert: no start line"
   run -64 zkflock -z "$SECURE" --cacert "$KEYS/ca.pem" "$LOCK" touch ran

@@ -27,6 +27,13 @@ on_terminal() { # on_terminal WORDS...: what a person types who waits, on a term
   wait "$holder" "$waiter"
 }
 
+@test "terminal: servers that do not answer are told of before zkflock gives up" {
+  terminal "$(on_terminal zkflock -z 127.0.0.1:1 --connect-timeout 9s "$LOCK" touch ran)" \
+    "expect=no answer from 127.0.0.1:1 yet: " "expect=; trying for 9 s" key=c \
+    'send=echo status $?\n' "expect=status 130" >session || { cat session; false; }
+  assert_not_exist ran
+}
+
 @test "terminal: the line is gone when the wait is given up or interrupted" {
   hold "$LOCK" release
   terminal "$(on_terminal zkflock -w 1 "$LOCK" true)" \

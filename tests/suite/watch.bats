@@ -355,6 +355,21 @@ back=$'\033[?1049l'
   wait
 }
 
+@test "--list --watch on a terminal: without contact it says for how long, and shows what was last seen" {
+  LOGNAME=ann hold "$LOCK" release
+  open_proxy
+  terminal "send=export TERM=xterm\n" "send=zkflock -z $VIA --list --watch $LOCK\n" "expect=ann@" \
+    touch=seen.first file=cut "expect=no contact with $VIA for " "expect=; as it was then:" "expect=ann@" \
+    send=q "expect=$back" >session 2>&1 3>&- 4>&- &
+  local person=$!
+  eventually test -e seen.first
+  close_proxy
+  touch cut
+  acted "$person"
+  touch release
+  ends_with 0 "$holder"
+}
+
 @test "--list --watch on a terminal: more locks than lines, and a terminal of another size" {
   for i in 1 2 3 4 5 6 7 8; do zkflock "$LOCK/$i" true; done
   run -0 terminal "send=export TERM=xterm; stty rows 7 cols 80\n" \
