@@ -20,7 +20,7 @@
 enum message_type {
     MESSAGE_SIGNAL, /* number: the signal; flag: the caller's process group has got it */
     MESSAGE_GUARD,  /* number: the guard's pid */
-    MESSAGE_STOP,   /* number: the signal; flag: the keeper stops too */
+    MESSAGE_STOP,   /* number: the signal; flag: the keeper stops too; command: what has stopped */
     MESSAGE_FORGET,
     MESSAGE_FORSAKE, /* answered by the same */
     MESSAGE_END,     /* number: the status to end with when the keeper has ended */
@@ -35,6 +35,7 @@ struct message {
     int32_t type;
     int32_t number;
     int32_t flag;
+    int32_t command; /* its pid; 0: none */
 };
 
 static void say(int link, enum message_type type, int number, bool flag)
@@ -159,6 +160,37 @@ static void forget_stops(struct front_process *process)
             sigdelset(&process->passed_on, number);
 }
 
+/* Returns whether nothing has continued the command since it was stopped, or the front. */
+static bool is_still_due(const struct front_process *process, const struct message *stop)
+{
+    struct process command;
+
+    if (stop->command == 0)
+        return sigismember(&process->passed_on, stop->number) == 1;
+    if (!process_read(stop->command, &command)) /* it has ended, or is hidden */
+        return kill(stop->command, 0) == 0 || errno == EPERM;
+    return command.state == 'T' || command.state == 't';
+}
+
+/*
+ * Stops this process.  CONT may come first, by fg in a shell that has not waited for zkflock to
+ * stop: nobody would send another one.  The signal is raised before the look, so that a CONT that
+ * comes after the look takes it back.
+ */
+static void stop(struct front_process *process, const struct message *message)
+{
+    raise(message->number);
+
+    bool due = is_still_due(process, message);
+
+    forget_stops(process);
+    /* First wait for the keeper to stop itself: it must not get the lock in between. */
+    if (message->flag)
+        waitpid(process->keeper, NULL, WUNTRACED);
+    signals_settle_stop(message->number, due);
+    kill(process->keeper, SIGCONT);
+}
+
 static void hear_keeper(struct front_process *process)
 {
     struct message message;
@@ -189,12 +221,7 @@ static void hear_keeper(struct front_process *process)
         prctl(PR_SET_CHILD_SUBREAPER, 0);
         say(process->link, MESSAGE_FORSAKE, 0, false);
     } else if (message.type == MESSAGE_STOP) {
-        forget_stops(process);
-        /* First wait for the keeper to stop itself: it must not get the lock in between. */
-        if (message.flag)
-            waitpid(process->keeper, NULL, WUNTRACED);
-        signals_stop_self(message.number);
-        kill(process->keeper, SIGCONT);
+        stop(process, &message);
     }
 }
 
@@ -357,10 +384,13 @@ void front_introduce(const struct front *front, pid_t guard)
         say(front->link, MESSAGE_GUARD, guard, false);
 }
 
-void front_stop(const struct front *front, int number, bool keeper_too)
+void front_stop(const struct front *front, int number, pid_t command, bool keeper_too)
 {
     if (front->state != FRONT_ABSENT) {
-        say(front->link, MESSAGE_STOP, number, keeper_too);
+        const struct message message = {
+            .type = MESSAGE_STOP, .number = number, .flag = keeper_too, .command = command};
+
+        send(front->link, &message, sizeof(message), MSG_NOSIGNAL);
         if (keeper_too)
             raise(SIGSTOP); /* the front continues the keeper */
     } else if (keeper_too) {

@@ -78,8 +78,12 @@ void front_before_command(const struct front *front);
 /* Tells the front, where there is one, the guard's pid, to wait for if the keeper dies. */
 void front_introduce(const struct front *front, pid_t guard);
 
-/* Stops the front by that signal of job control; keeper_too: and the keeper, which has no lock. */
-void front_stop(const struct front *front, int number, bool keeper_too);
+/*
+ * Stops the front by that signal of job control, which has stopped the command of that pid; 0:
+ * which came from the caller's side.  Has no effect if all has been continued meanwhile.
+ * keeper_too: stops the keeper as well, which has no lock.
+ */
+void front_stop(const struct front *front, int number, pid_t command, bool keeper_too);
 
 /*
  * Sees to it that neither front nor keeper adopts what the command left behind when the guard

@@ -198,6 +198,25 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
     'send=(echo >go) & fg %1; echo after $?\n' 'expect=after 6'
 }
 
+# As with fg in a shell that has not waited for zkflock to stop, because a script is in between.
+@test "terminal: a job that is continued before zkflock has stopped with it does not stop" {
+  terminal "send=zkflock $LOCK sh -c 'echo \$\$ >pid; $waits'; echo status \$?\n" \
+    file=ready 'expect=status 6' >session 2>&1 3>&- 4>&- &
+  person=$!
+  eventually test -e ready
+  group=$(ps -o pgid= -p "$(cat pid)" | tr -d ' ')
+  keeper=$(children "$group" zkflock)
+  kill -STOP "$keeper"
+  kill -TSTP -- "-$group"
+  eventually in_state "$(cat pid)" T
+  kill -CONT -- "-$group"
+  eventually in_state "$(cat pid)" S
+  kill -CONT "$keeper"
+  echo >go
+  acted "$person"
+  refute grep Stopped session
+}
+
 @test "terminal: a job that was stopped for longer than the lease still holds its lock" {
   PATIENCE=60 terminal "send=zkflock $LOCK sh -c '$waits'; echo status \$?\n" \
     file=ready key=z expect=Stopped touch=stopped file=long \
