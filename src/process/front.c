@@ -15,6 +15,7 @@
 #include "base/xalloc.h"
 #include "process/helper.h"
 #include "process/process.h"
+#include "process/terminal.h"
 
 /* SIGNAL goes to the keeper, as does the answer to FORSAKE; all others go to the front. */
 enum message_type {
@@ -23,7 +24,8 @@ enum message_type {
     MESSAGE_STOP,   /* number: the signal; flag: the keeper stops too; command: what has stopped */
     MESSAGE_FORGET,
     MESSAGE_FORSAKE, /* answered by the same */
-    MESSAGE_END,     /* number: the status to end with when the keeper has ended */
+    MESSAGE_END, /* number: the status to end with when the keeper has ended; flag: first restore
+                    the terminal's settings */
     MESSAGE_RELEASE, /* number: the status to end with now */
     MESSAGE_BECOME,  /* the command, whose environment came just before, as a packet of text */
 };
@@ -57,6 +59,8 @@ struct front_process {
     bool interrupted; /* by Ctrl-C */
     front_last_words *last_words;
     struct witness witness;
+    struct terminal terminal; /* as it was before the command */
+    bool restores_terminal;
     sigset_t passed_on; /* signals that the keeper has got, and that had no effect as yet */
     bool was_subreaper;
 };
@@ -77,11 +81,15 @@ static _Noreturn void end(struct front_process *process, int status)
 static _Noreturn void finish(struct front_process *process)
 {
     waitpid(process->keeper, NULL, 0);
-    if (process->status >= 0)
+    if (process->status >= 0) {
+        if (process->restores_terminal)
+            terminal_restore(&process->terminal);
         end(process, process->status);
+    }
     /* It was killed.  The guard, now a child of the front, ends the command. */
     if (process->guard > 0)
         waitpid(process->guard, NULL, 0);
+    terminal_restore(&process->terminal);
     log_error("the keeper process was killed, so the command was ended");
     end(process, EXITCODE_INTERNAL);
 }
@@ -213,6 +221,7 @@ static void hear_keeper(struct front_process *process)
         become(process);
     if (message.type == MESSAGE_END) {
         process->status = message.number;
+        process->restores_terminal = message.flag != 0;
     } else if (message.type == MESSAGE_GUARD) {
         process->guard = message.number;
     } else if (message.type == MESSAGE_FORGET) {
@@ -280,6 +289,8 @@ static int split(struct front *front, const struct command *command, front_last_
                                     .was_subreaper = subreaper()};
 
     sigemptyset(&process.passed_on);
+    if (!command->hold)
+        terminal_save(&process.terminal);
     /* Before the fork, so that the front adopts the orphans of a keeper that dies at once. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     process.keeper = helper_fork(&process.link, SOCK_NONBLOCK, NULL);
@@ -398,6 +409,11 @@ void front_stop(const struct front *front, int number, pid_t command, bool keepe
     }
 }
 
+void front_restore_terminal(struct front *front)
+{
+    front->restores_terminal = true;
+}
+
 void front_forsake(const struct front *front)
 {
     struct pollfd link = {.fd = front->link, .events = POLLIN};
@@ -446,5 +462,5 @@ void front_end(struct front *front, int status)
 {
     witness_end(&front->witness);
     if (front->state == FRONT_PRESENT)
-        say(front->link, MESSAGE_END, status, false);
+        say(front->link, MESSAGE_END, status, front->restores_terminal);
 }

@@ -232,6 +232,41 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
   acted "$person"
 }
 
+# changes_terminal OPTION...: starts a command that turns the echo off and ignores TERM; the person in
+# $person.
+changes_terminal() {
+  rm -f ready before after over
+  cat >command <<'END'
+trap "" TERM
+stty -echo
+touch ready
+while :; do sleep 0.05; done
+END
+  cat >job <<'END'
+stty -g >before
+zkflock "$@" sh command 2>log
+stty -g >after
+touch over
+END
+  terminal "send=sh job $* $LOCK\n" file=ready file=over >session 2>&1 3>&- 4>&- &
+  person=$!
+  eventually test -e ready
+}
+
+@test "terminal: when zkflock has killed the command, the settings are as before; else as the command leaves them" {
+  changes_terminal --max-runtime 1 --kill-after 0.5
+  acted "$person"
+  assert_equal "$(cat after)" "$(cat before)"
+  changes_terminal
+  # The keeper is killed, and the guard kills the command.
+  keeper=$(pgrep -f "^zkflock $LOCK sh command" | tail -n 1)
+  kill -KILL "$keeper"
+  acted "$person"
+  assert_equal "$(cat after)" "$(cat before)"
+  terminal "send=stty -g >before; zkflock $LOCK stty -echo; stty -g >after; touch over2\n" file=over2
+  refute diff -q before after
+}
+
 @test "terminal: Ctrl-Z and bg, then the job ends in the background" {
   terminal "send=zkflock $LOCK sh -c '$waits'\n" \
     file=ready key=z expect=Stopped 'send=bg; echo >go; wait %1; echo ended $?\n' 'expect=ended 6'
