@@ -40,7 +40,7 @@ static void take_signal(struct keeper *keeper, const struct signals_received *re
     } else if (running) {
         /* The terminal need not have reached what is left of a command that has ended. */
         if (keeper->job.state == JOB_EXITED && signals_stop(number))
-            front_stop(keeper->front, number, false);
+            front_stop(keeper->front, number, 0, false);
         if (signals_to_forward(number)) {
             bool group_has_it =
                 keeper->job.state == JOB_STARTED && front_group_has(keeper->front, received);
@@ -50,7 +50,7 @@ static void take_signal(struct keeper *keeper, const struct signals_received *re
     } else if (signals_stop(number)) {
         keeper_end_wait(keeper);
         /* With the lock in hand proofs have to go on. */
-        front_stop(keeper->front, number,
+        front_stop(keeper->front, number, 0,
                    !keeper->try.locks || lockset_phase(keeper->try.locks) != LOCK_HELD);
     } else if (signals_end(number) && !keeper->news.ended_by) {
         keeper->news.ended_by = number;

@@ -66,7 +66,7 @@ void keeper_job_report(struct keeper *keeper, const struct guard_message *report
     case GUARD_STOPPED:
         /* As under flock(1): the job stops with its command.  SIGSTOP was meant for it alone. */
         if (signals_stop(report->number))
-            front_stop(keeper->front, report->number, false);
+            front_stop(keeper->front, report->number, job->process.pid, false);
         break;
     case GUARD_EXITED:
         keeper_set_job(keeper, JOB_EXITED);

@@ -205,6 +205,8 @@ static void conclude(struct keeper *keeper)
         keeper_front_died(keeper);
         break;
     }
+    if (job->means != JOB_BY_SIGNAL)
+        front_restore_terminal(keeper->front);
     tell_loss_meanwhile(keeper);
     say_when_empty(keeper);
 }

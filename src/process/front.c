@@ -15,15 +15,17 @@
 #include "base/xalloc.h"
 #include "process/helper.h"
 #include "process/process.h"
+#include "process/terminal.h"
 
 /* SIGNAL goes to the keeper, as does the answer to FORSAKE; all others go to the front. */
 enum message_type {
     MESSAGE_SIGNAL, /* number: the signal; flag: the caller's process group has got it */
     MESSAGE_GUARD,  /* number: the guard's pid */
-    MESSAGE_STOP,   /* number: the signal; flag: the keeper stops too */
+    MESSAGE_STOP,   /* number: the signal; flag: the keeper stops too; command: what has stopped */
     MESSAGE_FORGET,
     MESSAGE_FORSAKE, /* answered by the same */
-    MESSAGE_END,     /* number: the status to end with when the keeper has ended */
+    MESSAGE_END, /* number: the status to end with when the keeper has ended; flag: first restore
+                    the terminal's settings */
     MESSAGE_RELEASE, /* number: the status to end with now */
     MESSAGE_BECOME,  /* the command, whose environment came just before, as a packet of text */
 };
@@ -35,6 +37,7 @@ struct message {
     int32_t type;
     int32_t number;
     int32_t flag;
+    int32_t command; /* its pid; 0: none */
 };
 
 static void say(int link, enum message_type type, int number, bool flag)
@@ -56,6 +59,8 @@ struct front_process {
     bool interrupted; /* by Ctrl-C */
     front_last_words *last_words;
     struct witness witness;
+    struct terminal terminal; /* as it was before the command */
+    bool restores_terminal;
     sigset_t passed_on; /* signals that the keeper has got, and that had no effect as yet */
     bool was_subreaper;
 };
@@ -76,11 +81,15 @@ static _Noreturn void end(struct front_process *process, int status)
 static _Noreturn void finish(struct front_process *process)
 {
     waitpid(process->keeper, NULL, 0);
-    if (process->status >= 0)
+    if (process->status >= 0) {
+        if (process->restores_terminal)
+            terminal_restore(&process->terminal);
         end(process, process->status);
+    }
     /* It was killed.  The guard, now a child of the front, ends the command. */
     if (process->guard > 0)
         waitpid(process->guard, NULL, 0);
+    terminal_restore(&process->terminal);
     log_error("the keeper process was killed, so the command was ended");
     end(process, EXITCODE_INTERNAL);
 }
@@ -159,6 +168,37 @@ static void forget_stops(struct front_process *process)
             sigdelset(&process->passed_on, number);
 }
 
+/* Returns whether nothing has continued the command since it was stopped, or the front. */
+static bool is_still_due(const struct front_process *process, const struct message *stop)
+{
+    struct process command;
+
+    if (stop->command == 0)
+        return sigismember(&process->passed_on, stop->number) == 1;
+    if (!process_read(stop->command, &command)) /* it has ended, or is hidden */
+        return kill(stop->command, 0) == 0 || errno == EPERM;
+    return command.state == 'T' || command.state == 't';
+}
+
+/*
+ * Stops this process.  CONT may come first, by fg in a shell that has not waited for zkflock to
+ * stop: nobody would send another one.  The signal is raised before the look, so that a CONT that
+ * comes after the look takes it back.
+ */
+static void stop(struct front_process *process, const struct message *message)
+{
+    raise(message->number);
+
+    bool due = is_still_due(process, message);
+
+    forget_stops(process);
+    /* First wait for the keeper to stop itself: it must not get the lock in between. */
+    if (message->flag)
+        waitpid(process->keeper, NULL, WUNTRACED);
+    signals_settle_stop(message->number, due);
+    kill(process->keeper, SIGCONT);
+}
+
 static void hear_keeper(struct front_process *process)
 {
     struct message message;
@@ -181,6 +221,7 @@ static void hear_keeper(struct front_process *process)
         become(process);
     if (message.type == MESSAGE_END) {
         process->status = message.number;
+        process->restores_terminal = message.flag != 0;
     } else if (message.type == MESSAGE_GUARD) {
         process->guard = message.number;
     } else if (message.type == MESSAGE_FORGET) {
@@ -189,12 +230,7 @@ static void hear_keeper(struct front_process *process)
         prctl(PR_SET_CHILD_SUBREAPER, 0);
         say(process->link, MESSAGE_FORSAKE, 0, false);
     } else if (message.type == MESSAGE_STOP) {
-        forget_stops(process);
-        /* First wait for the keeper to stop itself: it must not get the lock in between. */
-        if (message.flag)
-            waitpid(process->keeper, NULL, WUNTRACED);
-        signals_stop_self(message.number);
-        kill(process->keeper, SIGCONT);
+        stop(process, &message);
     }
 }
 
@@ -253,6 +289,8 @@ static int split(struct front *front, const struct command *command, front_last_
                                     .was_subreaper = subreaper()};
 
     sigemptyset(&process.passed_on);
+    if (!command->hold)
+        terminal_save(&process.terminal);
     /* Before the fork, so that the front adopts the orphans of a keeper that dies at once. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     process.keeper = helper_fork(&process.link, SOCK_NONBLOCK, NULL);
@@ -357,15 +395,23 @@ void front_introduce(const struct front *front, pid_t guard)
         say(front->link, MESSAGE_GUARD, guard, false);
 }
 
-void front_stop(const struct front *front, int number, bool keeper_too)
+void front_stop(const struct front *front, int number, pid_t command, bool keeper_too)
 {
     if (front->state != FRONT_ABSENT) {
-        say(front->link, MESSAGE_STOP, number, keeper_too);
+        const struct message message = {
+            .type = MESSAGE_STOP, .number = number, .flag = keeper_too, .command = command};
+
+        send(front->link, &message, sizeof(message), MSG_NOSIGNAL);
         if (keeper_too)
             raise(SIGSTOP); /* the front continues the keeper */
     } else if (keeper_too) {
         signals_stop_self(number);
     }
+}
+
+void front_restore_terminal(struct front *front)
+{
+    front->restores_terminal = true;
 }
 
 void front_forsake(const struct front *front)
@@ -416,5 +462,5 @@ void front_end(struct front *front, int status)
 {
     witness_end(&front->witness);
     if (front->state == FRONT_PRESENT)
-        say(front->link, MESSAGE_END, status, false);
+        say(front->link, MESSAGE_END, status, front->restores_terminal);
 }

@@ -8,6 +8,7 @@
  *     front_before_command()   before the command starts
  *     front_stop()             when job control has stopped the command: zkflock stops too
  *     front_release()          with --hold, when the lock is held: the caller goes on
+ *     front_restore_terminal() when the command was killed
  *     front_forsake()          before the guard leaves
  *     front_end()              last
  *
@@ -42,6 +43,7 @@ struct front {
     int link;               /* PRESENT: to the front's process; else -1 */
     int signal_fd;          /* this process's own signals */
     struct witness witness; /* ABSENT: of what comes to this process */
+    bool restores_terminal; /* at the end */
 };
 
 typedef void front_last_words(int status);
@@ -78,8 +80,18 @@ void front_before_command(const struct front *front);
 /* Tells the front, where there is one, the guard's pid, to wait for if the keeper dies. */
 void front_introduce(const struct front *front, pid_t guard);
 
-/* Stops the front by that signal of job control; keeper_too: and the keeper, which has no lock. */
-void front_stop(const struct front *front, int number, bool keeper_too);
+/*
+ * Stops the front by that signal of job control, which has stopped the command of that pid; 0:
+ * which came from the caller's side.  Has no effect if all has been continued meanwhile.
+ * keeper_too: stops the keeper as well, which has no lock.
+ */
+void front_stop(const struct front *front, int number, pid_t command, bool keeper_too);
+
+/*
+ * Has the front restore the settings of the terminal when it ends, as a shell does when its own
+ * command was killed: the exit status does not tell it.
+ */
+void front_restore_terminal(struct front *front);
 
 /*
  * Sees to it that neither front nor keeper adopts what the command left behind when the guard

@@ -103,8 +103,17 @@ static void mask_one(int how, int number)
 void signals_stop_self(int number)
 {
     raise(number);
-    mask_one(SIG_UNBLOCK, number);
-    mask_one(SIG_BLOCK, number);
+    signals_settle_stop(number, true);
+}
+
+void signals_settle_stop(int number, bool stop)
+{
+    if (stop) {
+        mask_one(SIG_UNBLOCK, number);
+        mask_one(SIG_BLOCK, number);
+    } else {
+        signal(number, signal(number, SIG_IGN)); /* ignoring a signal discards it */
+    }
 }
 
 void signals_die_of(int number)

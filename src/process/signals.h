@@ -43,6 +43,12 @@ const char *signals_name(int number, char buf[SIGNALS_NAME_SIZE]);
 /* Stops this process by the signal's default action; returns when the process is continued. */
 void signals_stop_self(int number);
 
+/*
+ * Settles a signal of job control that was raised: stop: it stops this process, unless CONT has
+ * come since it was raised; else drops it.
+ */
+void signals_settle_stop(int number, bool stop);
+
 /* Ends this process by the signal, so that its parent sees that. */
 void signals_die_of(int number);
 

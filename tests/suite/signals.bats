@@ -223,6 +223,25 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
     'send=(echo >go) & fg %1; echo after $?\n' 'expect=after 6'
 }
 
+# As with fg in a shell that has not waited for zkflock to stop, because a script is in between.
+@test "terminal: a job that is continued before zkflock has stopped with it does not stop" {
+  terminal "send=zkflock $LOCK sh -c 'echo \$\$ >pid; $waits'; echo status \$?\n" \
+    file=ready 'expect=status 6' >session 2>&1 3>&- 4>&- &
+  person=$!
+  eventually test -e ready
+  group=$(ps -o pgid= -p "$(cat pid)" | tr -d ' ')
+  keeper=$(children "$group" zkflock)
+  kill -STOP "$keeper"
+  kill -TSTP -- "-$group"
+  eventually in_state "$(cat pid)" T
+  kill -CONT -- "-$group"
+  eventually in_state "$(cat pid)" S
+  kill -CONT "$keeper"
+  echo >go
+  acted "$person"
+  refute grep Stopped session
+}
+
 @test "terminal: a job that was stopped for longer than the lease still holds its lock" {
   PATIENCE=60 terminal "send=zkflock $LOCK sh -c '$waits'; echo status \$?\n" \
     file=ready key=z expect=Stopped touch=stopped file=long \
@@ -236,6 +255,41 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
   done
   touch long
   acted "$person"
+}
+
+# changes_terminal OPTION...: starts a command that turns the echo off and ignores TERM; the person in
+# $person.
+changes_terminal() {
+  rm -f ready before after over
+  cat >command <<'END'
+trap "" TERM
+stty -echo
+touch ready
+while :; do sleep 0.05; done
+END
+  cat >job <<'END'
+stty -g >before
+zkflock "$@" sh command 2>log
+stty -g >after
+touch over
+END
+  terminal "send=sh job $* $LOCK\n" file=ready file=over >session 2>&1 3>&- 4>&- &
+  person=$!
+  eventually test -e ready
+}
+
+@test "terminal: when zkflock has killed the command, the settings are as before; else as the command leaves them" {
+  changes_terminal --max-runtime 1 --kill-after 0.5
+  acted "$person"
+  assert_equal "$(cat after)" "$(cat before)"
+  changes_terminal
+  # The keeper is killed, and the guard kills the command.
+  keeper=$(pgrep -f "^zkflock $LOCK sh command" | tail -n 1)
+  kill -KILL "$keeper"
+  acted "$person"
+  assert_equal "$(cat after)" "$(cat before)"
+  terminal "send=stty -g >before; zkflock $LOCK stty -echo; stty -g >after; touch over2\n" file=over2
+  refute diff -q before after
 }
 
 @test "terminal: Ctrl-Z and bg, then the job ends in the background" {
