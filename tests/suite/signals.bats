@@ -261,7 +261,7 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
 # $person.
 changes_terminal() {
   rm -f ready before after over
-  cat >command <<'END'
+  cat >echoless <<'END'
 trap "" TERM
 stty -echo
 touch ready
@@ -269,7 +269,7 @@ while :; do sleep 0.05; done
 END
   cat >job <<'END'
 stty -g >before
-zkflock "$@" sh command 2>log
+zkflock "$@" sh echoless 2>log
 stty -g >after
 touch over
 END
@@ -284,8 +284,7 @@ END
   assert_equal "$(cat after)" "$(cat before)"
   changes_terminal
   # The keeper is killed, and the guard kills the command.
-  keeper=$(pgrep -f "^zkflock $LOCK sh command" | tail -n 1)
-  kill -KILL "$keeper"
+  kill -KILL "$(children "$(pgrep -o -f "^zkflock $LOCK sh echoless")" zkflock)"
   acted "$person"
   assert_equal "$(cat after)" "$(cat before)"
   terminal "send=stty -g >before; zkflock $LOCK stty -echo; stty -g >after; touch over2\n" file=over2
