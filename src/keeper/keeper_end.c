@@ -86,7 +86,8 @@ void keeper_go_on_ending(struct keeper *keeper)
     if (keeper->job.rest == JOB_EMPTY)
         take_exit(keeper);
     else if (!end->told_survivor && now >= lease_would_end(keeper))
-        end->told_survivor = keeper_say_survivor(keeper, now >= keeper_lease_end(keeper));
+        end->told_survivor = tree_say_survivor(keeper->command->argv[0], keeper->options->lock,
+                                               now >= keeper_lease_end(keeper));
 }
 
 int64_t keeper_end_due(const struct keeper *keeper)

@@ -232,12 +232,6 @@ void keeper_say_lost(struct keeper *keeper, bool gone);
 void keeper_say_limit(const struct keeper *keeper, bool late);
 
 /*
- * Says which process of the command lives on though it was sent KILL, maybe past the lease.
- * Returns false if there is none any more.
- */
-bool keeper_say_survivor(const struct keeper *keeper, bool lease_over);
-
-/*
  * Tells the log if a proof of life is late, and when one is answered again.  Returns when to call
  * again; to be called after each answer, too.
  */

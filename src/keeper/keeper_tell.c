@@ -11,14 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "process/signals.h"
-#include "process/tree.h"
 
 /* A proof is told to be late when it has been under way for this part of the lease. */
 enum { LATE_PART = 12 };
@@ -217,25 +215,6 @@ void keeper_say_limit(const struct keeper *keeper, bool late)
         log_error("%s ran longer than --max-runtime %s; %s", who,
                   clock_format(keeper->options->max_runtime, limit), done);
     free(who);
-}
-
-bool keeper_say_survivor(const struct keeper *keeper, bool lease_over)
-{
-    pid_t pid = tree_survivor();
-    char path[32];
-    struct stat st;
-    char owner[32] = "another user";
-
-    if (pid == 0)
-        return false;
-    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-    if (stat(path, &st) == 0)
-        snprintf(owner, sizeof(owner), "uid %u", (unsigned int)st.st_uid);
-    log_error("process %d (%s), which %s has started, cannot be killed: %s %s", (int)pid, owner,
-              keeper->command->argv[0], keeper->options->lock,
-              lease_over ? "may have its next holder now, at the same time"
-                         : "is not released before it has ended");
-    return true;
 }
 
 /* ---- proofs of life ---- */

@@ -51,10 +51,15 @@ void guard_kill_tree(struct guard_state *guard)
     int64_t pause = tree_kill_pause(&guard->kill_round);
 
     guard->state = KILLING;
-    if (tree_kill(&guard->pid, NULL))
+    if (tree_kill(&guard->pid, NULL)) {
         guard_tree_is_empty(guard);
-    else
-        guard_set_timer(guard, clock_now() + pause);
+        return;
+    }
+    guard_set_timer(guard, clock_now() + pause);
+    /* A keeper that lives says it. */
+    if (guard->link < 0 && !guard->told_survivor && clock_now() >= guard->lease_end)
+        guard->told_survivor =
+            tree_say_survivor(guard->mandate->command->argv[0], guard->mandate->lock_path, true);
 }
 
 /* SIGCHLD tells of the end of children; of others the guard has to find out. */

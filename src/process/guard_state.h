@@ -30,8 +30,8 @@
  * command's time, whichever is earlier, see guard_watch().  No state leads back to RUNNING,
  * whatever the keeper says.  The guard has a process group of its own, so that it gets no signal
  * that a terminal sends to the command's group, and from RUNNING on a session of its own, see
- * fork_runner().  While the command runs it writes nothing and allocates nothing, except to list
- * processes for a kill.
+ * fork_runner().  While the command runs it writes nothing, except to name a process that it
+ * could not kill, and allocates nothing, except to list processes for a kill.
  */
 #ifndef ZKFLOCK_GUARD_STATE_H
 #define ZKFLOCK_GUARD_STATE_H
@@ -72,6 +72,7 @@ struct guard_state {
     enum lease_on_lost how;  /* ENDING: after which --on-lost it ends */
     int64_t kill_at;         /* ENDING, unless how is LEASE_TERM: when KILL is due */
     unsigned int kill_round; /* how many rounds of KILL there were */
+    bool told_survivor;      /* that one lives on */
 };
 
 /* ---- guard_state.c ---- */

@@ -3,10 +3,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "process/tree_state.h"
 
 /* For how long to kill only children, before looking for other descendants. */
@@ -124,7 +127,8 @@ int64_t tree_kill_pause(unsigned int *round)
     return done < 3 ? FIRST_PAUSE << done : LONGEST_PAUSE;
 }
 
-pid_t tree_survivor(void)
+/* Returns a descendant that has not ended; 0: there is none. */
+static pid_t survivor_of_kill(void)
 {
     struct tree tree = {.root = getpid()};
     pid_t survivor = 0;
@@ -139,4 +143,23 @@ pid_t tree_survivor(void)
     free(tree.all.items);
     tree_reserve();
     return survivor;
+}
+
+bool tree_say_survivor(const char *command, const char *lock, bool lease_over)
+{
+    pid_t pid = survivor_of_kill();
+    char path[32];
+    struct stat st;
+    char owner[32] = "another user";
+
+    if (pid == 0)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    if (stat(path, &st) == 0)
+        snprintf(owner, sizeof(owner), "uid %u", (unsigned int)st.st_uid);
+    log_error("process %d (%s), which %s has started, cannot be killed: %s %s", (int)pid, owner,
+              command, lock,
+              lease_over ? "may have its next holder now, at the same time"
+                         : "is not released before it has ended");
+    return true;
 }

@@ -411,3 +411,15 @@ END
   refute_output --partial vanished
   rm -r "$place"
 }
+
+@test "a process that cannot be killed is named by the guard of a killed keeper, when the lease has ended" {
+  unkillable --lease 4 --session-timeout 4
+  kill -KILL "$keeper"
+  eventually contains "$BATS_TEST_TMPDIR/log" "process $pid (uid 0), which sh has started, cannot be killed: $LOCK may have its next holder now, at the same time"
+  assert gone "$below"
+  refute gone "$pid"
+  touch release
+  eventually gone "$guard"
+  assert_equal "$(grep -c "cannot be killed" "$BATS_TEST_TMPDIR/log")" 1
+  rm -r "$place"
+}
