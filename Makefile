@@ -61,7 +61,8 @@ fishcompdir ?= $(PREFIX)/share/fish/vendor_completions.d
 INSTALL ?= install
 
 CFLAGS ?= $(if $(COVERAGE),-O0,-O2) -g
-# Linked in, which makes starting faster; -lzookeeper_mt, -linih and -ljansson take the shared ones.
+# Linked in, which makes starting faster; -linih and -ljansson take the shared ones.  So does
+# -lzookeeper_mt, but then zkflock does not check the replies of servers, see src/ensemble/wire.c.
 ZOOKEEPER_LIB ?= -l:libzookeeper_mt.a
 INIH_LIB ?= -l:libinih.a
 JANSSON_LIB ?= -l:libjansson.a
@@ -112,8 +113,8 @@ say = $(if $(filter-out 0,$(V))$(silent),,@printf '%-5s %s\n' $(1) $(2) && )
 .PHONY: all help demo check checked benched fuzzed unit model bench bench-plot bench-scale interop mixed chaos fuzz combine mutants coverage lint format install uninstall check-debian13 check-32bit check-systemd check-package check-hosts dist deb clean
 all: $(BUILD)/zkflock
 
-$(BUILD)/zkflock: $(objects) $(if $(COVERAGE),$(BUILD)/counters.o)
-	$(call say,LD,$@)$(CC) $(all_cflags) $(all_ldflags) $(wire_ldflags) $(if $(COVERAGE),$(coverage_ldflags)) -o $@ $^ $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
+$(BUILD)/zkflock: $(objects) $(BUILD)/flags $(if $(COVERAGE),$(BUILD)/counters.o)
+	$(call say,LD,$@)$(CC) $(all_cflags) $(all_ldflags) $(wire_ldflags) $(if $(COVERAGE),$(coverage_ldflags)) -o $@ $(filter %.o,$^) $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) -lpthread $(LDLIBS)
 
 $(BUILD)/%.o: src/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -123,11 +124,11 @@ $(BUILD)/counters.o: tests/coverage/counters.c $(BUILD)/flags
 	$(call say,CC,$<)$(CC) $(all_cppflags) -DCOUNTERS='"$(abspath $(BUILD))/counters"' \
 		-std=gnu11 $(WARNINGS) $(hardening_cflags) $(CFLAGS) -c -o $@ $<
 
-# Rebuilt when the flags are others.
-$(BUILD)/flags: FORCE
+# Rebuilt when the flags are others; not by `make install`, which root may run without those of `make`.
+flags := $(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) $(LDLIBS)
+$(BUILD)/flags: $(if $(filter install,$(MAKECMDGOALS)),,FORCE)
 	@mkdir -p $(@D)
-	@echo '$(CC) $(subst ','\'',$(all_cppflags) $(all_cflags))' | cmp -s - $@ || \
-		echo '$(CC) $(subst ','\'',$(all_cppflags) $(all_cflags))' >$@
+	@echo '$(subst ','\'',$(flags))' | cmp -s - $@ || echo '$(subst ','\'',$(flags))' >$@
 .PHONY: FORCE
 
 $(BUILD)/unit: $(unit_objects) $(pure_objects)
@@ -329,9 +330,11 @@ dist_time = $(if $(wildcard .git),$$(git log -1 --format=%ct),$$(stat -c %Y CHAN
 dist:
 	@$(need) dist
 	@mkdir -p $(BUILD_DIST)
-	@$(dist_files) | LC_ALL=C sort -z | tar --create --format=gnu --null --no-recursion --files-from=- \
+	@$(dist_files) >$(BUILD_DIST)/files
+	@LC_ALL=C sort -z $(BUILD_DIST)/files | tar --create --format=gnu --null --no-recursion --files-from=- \
 		--mtime=@$(dist_time) --mode=go=rX,u+rw,a-s --owner=0 --group=0 --numeric-owner \
-		--transform='s,^,$(dist_name)/,' | xz -6 --threads=1 >$(BUILD_DIST)/$(dist_name).tar.xz
+		--transform='s,^,$(dist_name)/,' --file=$(BUILD_DIST)/$(dist_name).tar
+	@xz -6 --threads=1 --force $(BUILD_DIST)/$(dist_name).tar
 	@echo $(BUILD_DIST)/$(dist_name).tar.xz
 
 # Debian 12's lintian does not know the field Static-Built-Using.

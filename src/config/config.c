@@ -281,7 +281,7 @@ int config_read(struct settings *settings, const char *file)
     char *user;
     int status;
 
-    /* Debian's inih has these as variables. */
+    /* Debian's inih has these as variables, which others lack. */
     ini_max_line = LINE_SIZE;
     ini_initial_alloc = LINE_SIZE;
     ini_use_stack = false;

@@ -63,6 +63,7 @@ static bool only_asks(const struct options *options)
 static bool held_for_caller(struct keeper *keeper)
 {
     const struct options *options = keeper->options;
+    int64_t deadline = clock_now() + CLOCK_S;
 
     for (size_t i = 0; i < 1 + options->with_len; i++) {
         const struct reentry_lock *lock = &keeper->try.wanted[i];
@@ -70,7 +71,7 @@ static bool held_for_caller(struct keeper *keeper)
         enum reentry_holder kind = REENTRY_CALLER;
 
         if (plan_has(keeper->try.items, keeper->try.items_len, lock->path))
-            caller = reentry_held_for(lock, options->servers, clock_now() + CLOCK_S, &kind);
+            caller = reentry_held_for(lock, options->servers, deadline, &kind);
         if (!caller)
             continue;
         if (kind == REENTRY_COMMAND)

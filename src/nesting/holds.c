@@ -96,11 +96,15 @@ static void list_all(struct list *list)
         qsort(list->items, list->len, sizeof(list->items[0]), by_age);
 }
 
-/* Any user may listen by any name, but is not the parent of a guard above this process. */
+/*
+ * Any user may listen by any name, but is not the parent of a guard above this process.  The pid of
+ * one in another pid namespace is 0, as is that of the parent of process 1.
+ */
 static bool is_keeper_of(int fd, const struct holding *hold)
 {
-    return hold->kind == REENTRY_COMMAND &&
-           wire_credentials(fd).pid == tree_parent(hold->holder.pid);
+    pid_t pid = wire_credentials(fd).pid;
+
+    return hold->kind == REENTRY_COMMAND && pid > 0 && pid == tree_parent(hold->holder.pid);
 }
 
 static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_ask *ask,

@@ -143,6 +143,7 @@ static _Noreturn void become(struct front_process *process)
     prctl(PR_SET_CHILD_SUBREAPER, 0);
     kill(process->keeper, SIGKILL);
     waitpid(process->keeper, NULL, 0);
+    signals_drop_child();
     prctl(PR_SET_CHILD_SUBREAPER, process->was_subreaper);
     take_signals_back(process);
     end(process, (int)command_replace(process->command));
@@ -194,7 +195,7 @@ static void stop(struct front_process *process, const struct message *message)
     forget_stops(process);
     /* First wait for the keeper to stop itself: it must not get the lock in between. */
     if (message->flag)
-        waitpid(process->keeper, NULL, WUNTRACED);
+        waitid(P_PID, (id_t)process->keeper, &(siginfo_t){0}, WSTOPPED | WEXITED | WNOWAIT);
     signals_settle_stop(message->number, due);
     kill(process->keeper, SIGCONT);
 }

@@ -91,15 +91,16 @@ static void point_to_null(int fd, int flags)
 
 void helper_detach_descriptors(int *kept, size_t count)
 {
-    unsigned int first = STDERR_FILENO + 1;
+    int first = STDERR_FILENO + 1;
 
     qsort(kept, count, sizeof(kept[0]), by_number);
     for (size_t i = 0; i < count; i++) {
-        if ((unsigned int)kept[i] > first)
-            close_range(first, (unsigned int)kept[i] - 1, 0);
-        first = (unsigned int)kept[i] + 1;
+        for (int fd = first; fd < kept[i]; fd++)
+            close(fd);
+        if (kept[i] >= first)
+            first = kept[i] + 1;
     }
-    close_range(first, ~0U, 0);
+    closefrom(first);
     point_to_null(STDIN_FILENO, O_RDONLY);
 }
 

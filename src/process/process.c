@@ -109,17 +109,27 @@ static bool is_hidden(pid_t pid)
 
 bool process_is_near(pid_t pid)
 {
-    static const char key[] = "\nNSpid:\t";
-    char text[4096];
-    const char *numbers;
+    static const char key[] = "NSpid:\t";
+    char path[32];
+    char *line = NULL;
+    size_t size = 0;
+    bool near = false;
 
     if (pid <= 0)
         return false;
-    if (!read_text(pid, "status", text, sizeof(text)))
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+
+    FILE *status = fopen(path, "re");
+
+    if (!status)
         return is_hidden(pid);
     /* A number for each pid namespace that the process is in, from the one of this /proc on. */
-    numbers = strstr(text, key);
-    return numbers && numbers[strlen(key) + strspn(numbers + strlen(key), "0123456789")] == '\n';
+    while (getline(&line, &size, status) > 0) /* a line with thousands of groups comes first */
+        if (strncmp(line, key, strlen(key)) == 0)
+            near = line[strlen(key) + strspn(line + strlen(key), "0123456789")] == '\n';
+    free(line);
+    fclose(status);
+    return near;
 }
 
 bool process_some_hidden(void)

@@ -116,6 +116,15 @@ void signals_settle_stop(int number, bool stop)
     }
 }
 
+void signals_drop_child(void)
+{
+    sigset_t child;
+
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigtimedwait(&child, NULL, &(struct timespec){0});
+}
+
 void signals_die_of(int number)
 {
     signal(number, SIG_DFL);

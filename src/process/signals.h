@@ -49,6 +49,9 @@ void signals_stop_self(int number);
  */
 void signals_settle_stop(int number, bool stop);
 
+/* Drops a SIGCHLD that is pending, so that what this process executes does not get it. */
+void signals_drop_child(void);
+
 /* Ends this process by the signal, so that its parent sees that. */
 void signals_die_of(int number);
 

@@ -1,14 +1,25 @@
 #include "process/terminal.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
+
+/* Returns whether nobody else is in the foreground: a shell that was killed leaves nobody there. */
+static bool is_ours(int fd)
+{
+    pid_t foreground = tcgetpgrp(fd);
+
+    return foreground == getpgrp() ||
+           (foreground > 0 && kill(-foreground, 0) < 0 && errno == ESRCH);
+}
 
 /* Returns a descriptor of the terminal, or -1. */
 static int open_foreground(void)
 {
     int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
 
-    if (fd >= 0 && tcgetpgrp(fd) != getpgrp()) {
+    if (fd >= 0 && !is_ours(fd)) {
         close(fd);
         return -1;
     }

@@ -14,12 +14,15 @@ struct terminal {
 };
 
 /*
- * Saves the settings of the controlling terminal if this process is in its foreground: else they
- * are those of another program, such as the shell at its prompt.
+ * Saves the settings of the controlling terminal unless another process is in its foreground: then
+ * they are those of another program, such as the shell at its prompt.
  */
 void terminal_save(struct terminal *terminal);
 
-/* Restores them, if they were saved and this process is in the foreground. */
+/*
+ * Restores them, if they were saved and no other process is in the foreground.  SIGTTOU has to be
+ * blocked.
+ */
 void terminal_restore(const struct terminal *terminal);
 
 #endif

@@ -60,7 +60,7 @@ END
   for file in report.service report.timer worker.service; do
     sed -n "\,^# /etc/systemd/system/$file\$,,/^# .etc\|^\.Ed/p" "$MANUAL" | grep '^[A-Z]' >manual
     assert [ -s manual ]
-    sed 's,/usr/bin/,/usr/local/bin/,' "$EXAMPLES/$file" | grep '^[A-Z]' | grep -v '^Description=' | diff - manual
+    grep '^[A-Z]' "$EXAMPLES/$file" | grep -v '^Description=' | diff - manual
     cp "$EXAMPLES/$file" .
   done
   run -0 systemd-analyze verify ./report.service ./report.timer ./worker.service

@@ -490,6 +490,29 @@ True True"
   zk "$ONE" await-count "$LOCK" 0
 }
 
+@test "--hold keeps no descriptor of the caller, also where close_range(2) is refused" {
+  setsid sleep 1000 3>&- 4>&- &
+  local other=$! strace
+  touch open
+  strace -f -qq -o trace -e trace=close_range -e inject=close_range:error=EPERM \
+    zkflock --hold --for "$other" "$LOCK" 9<open 3>&- 4>&- &
+  strace=$!
+  eventually is_busy "$LOCK"
+  lacks_file() { ! find /proc/[0-9]*/fd -lname "$PWD/open" 2>/dev/null | grep -v "^/proc/$strace/" | grep -q .; }
+  eventually lacks_file
+  assert grep -q INJECTED trace
+  kill "$other"
+  wait "$strace"
+}
+
+@test "--hold for a process of a user with hundreds of groups" {
+  local groups
+  groups=$(seq -s, 1000000001 1000000500)
+  echo 'zkflock --hold "$1" && zkflock --unlock "$1"; zkflock -n "$1" true' >script
+  setpriv --groups "$groups" true || groups= # not root
+  run -0 ${groups:+setpriv --groups "$groups"} bash script "$LOCK"
+}
+
 @test "--hold keeps no descriptor of zkflocks inside that have ended" {
   eval "$(zkflock --hold --for $$ --export "$LOCK")"
   keeper=$(keeper_of_hold)

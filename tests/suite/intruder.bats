@@ -245,3 +245,29 @@ $ZKFLOCK_SERVERS"
 keeper: 75
 alive"
 }
+
+@test "another user outside the pid namespace cannot pass for the zkflock around its process 1" {
+  touch bound asked
+  chmod 666 bound asked
+  unshare -pf --mount-proc sh -c 'touch in; until [ -s bound ]; do sleep 0.05; done; zkflock -w 1 "$1" true; echo "status $?" >end' \
+    sh "$LOCK" 3>&- 4>&- &
+  hold "$LOCK" release
+  eventually test -e in
+  local first
+  first=$(pgrep -f "^sh -c touch in" -n)
+  intruder 'import socket, sys
+with open(f"/proc/{sys.argv[1]}/stat") as stat:
+    started = int(stat.read().rpartition(")")[2].split()[19])
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.bind(f"\0zkflock-run-{int(sys.argv[2]):x}-1-{started:x}-ffffffff-000000000000000000000000")
+s.listen(8)
+open("bound", "w").write("1")
+while True:
+    c = s.accept()[0]
+    open("asked", "a").write(repr(c.recv(4096)) + "\n")' "$first" "$(stat -Lc %i "/proc/$first/ns/pid")"
+  eventually test -e end
+  touch release
+  ends_with 0 "$holder"
+  assert_equal "$(cat end)" "status 1"
+  assert_equal "$(cat asked)" "b''"
+}

@@ -73,6 +73,11 @@ EOF
   wanted=$(masked grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status)
   run -0 masked zkflock -F "$LOCK" grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status
   assert_output "$wanted"
+  # Nor is a signal pending that the command would get.
+  run -0 /usr/bin/python3 -c 'import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+os.execvp("zkflock", sys.argv[1:])' zkflock -F "$LOCK" grep -E '^(Sig|Shd)Pnd' /proc/self/status
+  assert_output "$(printf 'SigPnd:\t%016d\nShdPnd:\t%016d' 0 0)"
   for of in "" -F; do
     (exec 9<"$BATS_TEST_FILENAME" && ZKFLOCK_EXPORTED=x exec zkflock $of -z "$ONE" "$LOCK" \
       sh -c 'for f in /proc/$$/fd/*; do echo "${f##*/}"; done; env' 3>&- 4>&-) |

@@ -282,6 +282,16 @@ END
   changes_terminal --max-runtime 1 --kill-after 0.5
   acted "$person"
   assert_equal "$(cat after)" "$(cat before)"
+  # A shell with a process group of its own in the foreground.
+  cat >job <<'END'
+stty -g >before
+zkflock --max-runtime 1 --kill-after 0.5 "$1" bash --norc -i
+stty -g >after
+touch over
+END
+  rm -f over
+  terminal "send=sh job $LOCK\n" file=over >session 2>&1 3>&- 4>&-
+  assert_equal "$(cat after)" "$(cat before)"
   changes_terminal
   # The keeper is killed, and the guard kills the command.
   kill -KILL "$(children "$(pgrep -o -f "^zkflock $LOCK sh echoless")" zkflock)"
