@@ -218,8 +218,8 @@ static void tell_of_the_lease(const struct visit *visit)
     for (size_t i = 0; i < visit->len; i++)
         hit += visit->holders[i].hit;
     if (hit && visit->view.vanished + hit >= (uint32_t)visit->view.permits && visit->view.lease_ms)
-        log_notice("the next holder starts within %s; by then that command is killed, unless its "
-                   "--on-lost lets it go on",
+        log_notice("the next holder starts within %s; make sure that the old command has ended by "
+                   "then: a paused host, a foreign client and --on-lost let it go on",
                    clock_format(visit->view.lease_ms * CLOCK_MS, span));
 }
 

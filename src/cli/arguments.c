@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <zookeeper/zookeeper_version.h>
 
@@ -218,6 +219,11 @@ static int take_locks(struct options *options, char **words)
 {
     options->names = words;
     options->name = words[0];
+    for (size_t i = 1; words[0] && words[i]; i++)
+        if (words[i][0] == '-')
+            return log_failure(EXITCODE_USAGE,
+                               "'%s' stands behind LOCK; options go before it: zkflock %s %s %s",
+                               words[i], options_action_name(options->action), words[i], words[0]);
     if (options->action == ACTION_LIST || (!words[0] && options->action == ACTION_SHOW_CONFIG))
         return 0;
     if (!words[0]) {
@@ -248,7 +254,9 @@ static int take_operands(struct options *options, char **words)
         if (*name && !name[strspn(name, "0123456789")])
             log_error("no COMMAND given; a descriptor number alone, as flock(1) takes, cannot "
                       "hold a lock of an ensemble: zkflock LOCK COMMAND");
-        else
+        else if (strchr(name, '/') && access(name, X_OK) == 0)
+            log_error("no LOCK given: zkflock LOCK %s", name);
+        else if (check_action(options) == 0)
             log_error("no COMMAND given: zkflock %s COMMAND", name);
         return usage();
     }

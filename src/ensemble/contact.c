@@ -1,5 +1,7 @@
 #include "ensemble/contact.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "ensemble/session_state.h"
@@ -23,11 +25,16 @@ char *contact_unreachable(struct session *session, int64_t patience)
     if (session_overloaded(session))
         return contact_overloaded(session);
     /* What is said of TLS is more exact. */
-    return xasprintf(
-        "no server reachable at %s within %s%s%s", servers, clock_format(patience, span), why,
-        session->relay && kind == TROUBLE_FAULT ? ""
-                                                : "; check --servers (or $" SERVERS_VARIABLE
-                                                  ") and that ZooKeeper runs there");
+    const char *advice =
+        "; check --servers (or $" SERVERS_VARIABLE ") and that ZooKeeper runs there";
+
+    if (session->relay && kind == TROUBLE_FAULT)
+        advice = "";
+    else if (strcmp(servers, SERVERS_DEFAULT) == 0)
+        advice = "; other servers are named by --servers, $" SERVERS_VARIABLE
+                 ", which sudo and cron do not pass on, or a config file";
+    return xasprintf("no server reachable at %s within %s%s%s", servers,
+                     clock_format(patience, span), why, advice);
 }
 
 enum exitcode contact_unreachable_status(struct session *session)

@@ -39,7 +39,10 @@ static enum exitcode complain(const struct command *command, const char *name, i
 {
     if (error != ENOENT)
         return command_not_executed(command, error);
-    log_error("%s not found: %s", command->role, name);
+    bool is_line = strcmp(command->role, "command") == 0 && strchr(command->argv[0], ' ');
+
+    log_error("%s not found: %s%s", command->role, name,
+              is_line ? "; for a line of the shell use -c" : "");
     return exec_failure(error);
 }
 

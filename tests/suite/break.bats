@@ -303,7 +303,7 @@ EOF
   wait_in_line log "$LOCK" touch ran
   run -0 step_in --break --yes "$LOCK"
   assert_line --index 0 --regexp "^zkflock: $LOCK was taken away from .*@.* pid [0-9]+: bash -c "
-  assert_line --index 1 "zkflock: the next holder starts within 4 s; by then that command is killed, unless its --on-lost lets it go on"
+  assert_line --index 1 "zkflock: the next holder starts within 4 s; make sure that the old command has ended by then: a paused host, a foreign client and --on-lost let it go on"
   ends_with 75 "$holder"
   assert contains a.log "lost $LOCK: the znode"
   ends_with 0 "$waiter"
@@ -322,7 +322,7 @@ EOF
   # With the second one, as many have vanished as there are permits.
   patient "$LOCK" b --permits 2
   run -0 step_in --break --yes "$LOCK"
-  assert_line --index 1 "zkflock: the next holder starts within 4 s; by then that command is killed, unless its --on-lost lets it go on"
+  assert_line --index 1 "zkflock: the next holder starts within 4 s; make sure that the old command has ended by then: a paused host, a foreign client and --on-lost let it go on"
   ends_with 75 "$holder"
   run -0 zkflock --list "$LOCK"
   assert_line --index 1 "free, but a holder vanished: the next one waits 4 s, lease 4 s"

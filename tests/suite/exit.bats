@@ -263,6 +263,11 @@ with_limit() {
   assert_not_exist ran
 }
 
+@test "69: of the default servers the message says how to name others" {
+  run -69 unshare -Urn zkflock -z 127.0.0.1:2181 --connect-timeout 0.3 "$LOCK" true
+  assert_output --partial '; other servers are named by --servers, $ZKFLOCK_SERVERS, which sudo and cron do not pass on, or a config file'
+}
+
 @test "126 and 127 are known before the lock is taken, even before a server is" {
   touch plain
   export ZKFLOCK_SERVERS=127.0.0.1:1
@@ -270,6 +275,8 @@ with_limit() {
   assert_output "zkflock: command not found: no-such-command"
   run -127 timeout 5 zkflock "$LOCK" ./missing
   assert_output "zkflock: command not found: ./missing"
+  run -127 timeout 5 zkflock "$LOCK" 'ls | wc'
+  assert_output "zkflock: command not found: ls | wc; for a line of the shell use -c"
   run -127 timeout 5 zkflock "$LOCK" ""
   assert_output "zkflock: command not found: '' (an empty word)"
   run -126 timeout 5 zkflock "$LOCK" ./plain

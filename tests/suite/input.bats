@@ -162,6 +162,11 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   usage "no LOCK given"
   usage "no COMMAND given: zkflock $LOCK COMMAND" "$LOCK"
   usage "no COMMAND given: zkflock $LOCK COMMAND" "$LOCK" --
+  printf '#!/bin/sh\n' >deploy.sh
+  chmod +x deploy.sh
+  usage "no LOCK given: zkflock LOCK ./deploy.sh" ./deploy.sh
+  refuses 64 "'--yes' stands behind LOCK; options go before it: zkflock --break --yes $LOCK" --break "$LOCK" --yes
+  refuses 64 "'--json' stands behind LOCK; options go before it: zkflock --list --json $LOCK" --list "$LOCK" --json
   usage "no COMMAND given; a descriptor number alone, as flock(1) takes, cannot hold a lock of an ensemble: zkflock LOCK COMMAND" 9
   usage "'-n' stands behind LOCK, where COMMAND is expected; options go before LOCK" \
     "$LOCK" -n touch ran
