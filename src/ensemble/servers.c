@@ -26,6 +26,8 @@ static char *parse_host(const char *text, struct host *host)
 
     if (*text == '\0')
         return xstrdup("a server's name is empty");
+    if (strpbrk(text, " \t"))
+        return xasprintf("'%s' has a blank; commas separate servers", text);
     if (*text == '[') {
         const char *end = strchr(text, ']');
         struct in6_addr address;
@@ -69,7 +71,9 @@ struct servers *servers_parse(const char *text, char **fault)
         const char *wrong = znode_path_fault(servers->chroot);
         const char *comma = strchr(servers->chroot, ',');
 
-        if (comma)
+        if (strstr(text, "://"))
+            *fault = xasprintf("'%s' is a URL; write HOST:PORT", text);
+        else if (comma)
             *fault = xasprintf("the chroot %.*s stands once, behind the last server: "
                                "HOST:PORT,HOST:PORT%.*s",
                                (int)(comma - servers->chroot), servers->chroot,

@@ -182,6 +182,8 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   usage "--servers: a server's name is empty" -z "$ONE," "$LOCK" touch ran
   usage "--servers: '::1:2181' has more than one colon; an IPv6 address is written in brackets: [::1]:2181" \
     -z ::1:2181 "$LOCK" touch ran
+  usage "--servers: 'http://h:2181' is a URL; write HOST:PORT" -z http://h:2181 "$LOCK" touch ran
+  usage "--servers: 'a:2181 b:2181' has a blank; commas separate servers" -z "a:2181 b:2181" "$LOCK" touch ran
   usage "--servers: the chroot '/a/' ends in a slash" -z "$ONE/a/" "$LOCK" touch ran
   usage "--servers: the chroot /a stands once, behind the last server: HOST:PORT,HOST:PORT/a" \
     -z "$ONE/a,$ONE/a" "$LOCK" touch ran
