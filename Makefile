@@ -7,7 +7,7 @@
 #                   (LANES=4: so many suites at a time; LIMIT=300: seconds for each test)
 #   make checked    builds what tests/check needs to run single suites
 #   make check-debian13  the same in a bare Debian 13 that is made for it; as root
-#   make check-32bit  the unit tests and some suites in a bare Debian for 32-bit processors; as root
+#   make check-32bit  the same in a bare Debian 12 for 32-bit processors; as root
 #   make check-systemd  zkflock under systemd, cron, sudo, ssh and others, in a bare Debian that is made for
 #                   it and booted; as root (RELEASE=trixie, bookworm)
 #   make check-package  builds the Debian package in such a Debian, installs, uses and purges it (RELEASE)
