@@ -26,10 +26,12 @@ setup() {
   chmod 755 "$BATS_RUN_TMPDIR" .. . # others than root work here, too
 }
 
+no_zkflock_runs() { ! pgrep zkflock >/dev/null; }
+
 booted_teardown() {
   local deadline=$((SECONDS + 5))
   rm -f /etc/zkflock.conf
-  while pgrep zkflock >/dev/null; do
+  until no_zkflock_runs; do
     [ "$SECONDS" -le "$deadline" ] || fail "zkflock still runs: $(pgrep -a zkflock)" || return 1
     pause 0.05
   done
