@@ -14,10 +14,12 @@ booted_setup_file() {
 
 setup_file() { booted_setup_file; }
 
-teardown_file() {
+booted_teardown_file() {
   make -s -C "$BATS_TEST_DIRNAME/../.." uninstall PREFIX=/usr
   rm -f /usr/local/bin/zkflock
 }
+
+teardown_file() { booted_teardown_file; }
 
 # zkflock is called by others, which pass no environment on: it finds the servers in its config file.
 setup() {

@@ -6,6 +6,7 @@ load recorder
 teardown_file() {
   rm -f /etc/cron.d/zkflock /usr/sbin/sendmail
   systemctl start cron
+  booted_teardown_file
 }
 
 # Makes ./alone N, which ends with N and notes if another one runs at the same time; and ./together N,

@@ -4,7 +4,10 @@
 load booted
 load recorder
 
-teardown_file() { rm -f /etc/sudoers.d/zkflock; }
+teardown_file() {
+  rm -f /etc/sudoers.d/zkflock
+  booted_teardown_file
+}
 
 # sudo_has OPTION: use_pty or !use_pty.
 sudo_has() {

@@ -15,9 +15,7 @@ teardown() {
   tmux -L zkflock kill-server 2>/dev/null || true
   screen -S zkflock -X quit >/dev/null || true
   touch enough
-  rm -f /etc/zkflock.conf
-  PATIENCE=5 eventually no_zkflock_runs || fail "zkflock still runs: $(pgrep -a zkflock)" || return 1
-  common_teardown
+  booted_teardown
 }
 
 # one_more: USR1 to zkflock itself, which the command gets behind all else.
@@ -28,8 +26,7 @@ one_more() {
 
 # ---- ssh ----
 
-# sshd_runs: makes ./to, which runs a command at this host by ssh, as ann.  The port is one of its own: the
-# network is that of the machine around.
+# sshd_runs: makes ./to, which runs a command at this host by ssh, as ann.
 sshd_runs() {
   local port
   if [ ! -e /etc/ssh/sshd_config.d/zkflock.conf ]; then
