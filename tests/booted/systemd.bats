@@ -36,8 +36,8 @@ teardown() {
 
 property() { systemctl show -P "$2" "$1"; } # property UNIT PROPERTY
 has() { [ "$(property "$1" "$2")" = "$3" ]; } # has UNIT PROPERTY VALUE
-# processes UNIT: what runs in its control group.
 has_contenders() { [ "$(zk "$ONE" ls "$LOCK" | wc -w)" -eq "$1" ]; }
+# processes UNIT: what runs in its control group.
 processes() { cat "/sys/fs/cgroup/system.slice/$1/cgroup.procs" 2>/dev/null || true; }
 
 # A command that writes down its signals, and on TERM cleans up until it may end.
@@ -104,6 +104,9 @@ stops_under_its_lock() {
   run -1 zkflock -q -n "$LOCK" true
   touch stop
   eventually has "$1" ActiveState inactive
+  assert_equal "$(cat signals)" TERM
+  has "$1" Result success
+  is_free
 }
 
 @test "systemd: worker.service is the worker itself, and is started again" {
@@ -116,9 +119,6 @@ stops_under_its_lock() {
   eventually test -e started
   assert_equal "$(property t-worker NRestarts)" 1
   stops_under_its_lock t-worker
-  assert_equal "$(cat signals)" TERM
-  has t-worker Result success
-  is_free
 }
 
 @test "systemd: a service that notifies is active when its command says so, with --no-fork" {
@@ -158,9 +158,6 @@ $(printf '%s\n' "$@")"
     systemctl start t-wrapped
     eventually test -e started
     stops_under_its_lock t-wrapped
-    assert_equal "$(cat signals)" TERM
-    has t-wrapped Result success
-    is_free
     rm started stopping stop signals
   done
 }
@@ -280,7 +277,4 @@ ExecStart=/usr/bin/zkflock $LOCK touch $PWD/ran"
   systemctl start t-wrapped
   eventually test -e started
   stops_under_its_lock t-wrapped
-  assert_equal "$(cat signals)" TERM
-  has t-wrapped Result success
-  is_free
 }
