@@ -24,6 +24,20 @@ one_more() {
   eventually test -e SIGUSR1
 }
 
+# is_not_noticed ATTACH KEY TEXT: ./locked in a session, which ATTACH shows; Ctrl-KEY d detaches it, and prints
+# TEXT.
+is_not_noticed() {
+  eventually test -e ready
+  terminal "send=TERM=xterm $1\n" 'expect=./locked' "key=$2" send=d "expect=$3" \
+    "send=TERM=xterm $1\n" 'expect=./locked' touch=attached hangup
+  assert_exist attached
+  one_more
+  got USR1
+  run -1 zkflock -q -n "$LOCK" true
+  touch enough
+  eventually is_free
+}
+
 # ---- ssh ----
 
 # sshd_runs: makes ./to, which runs a command at this host by ssh, as ann.
@@ -144,15 +158,7 @@ shows() { tmux_ capture-pane -p -t zkflock | grep -q "$1"; }
   setup_terminals
   tmux_ new-session -d -s zkflock bash --norc --noprofile
   tmux_ send-keys -t zkflock "./locked" Enter
-  eventually test -e ready
-  terminal "send=TERM=xterm tmux -L zkflock attach\n" 'expect=./locked' key=b send=d 'expect=[detached' \
-    "send=TERM=xterm tmux -L zkflock attach\n" 'expect=./locked' touch=attached hangup
-  assert_exist attached
-  one_more
-  got USR1
-  run -1 zkflock -q -n "$LOCK" true
-  touch enough
-  eventually is_free
+  is_not_noticed 'tmux -L zkflock attach' b '[detached'
 }
 
 @test "tmux: kill-session sends the command HUP, once, and the lock comes free" {
@@ -200,15 +206,7 @@ screen_() { TERM=xterm screen "$@" 3>&- 4>&-; }
   setup_terminals
   screen_ -dmS zkflock bash --norc --noprofile
   eventually screen_ -S zkflock -X stuff './locked\n'
-  eventually test -e ready
-  terminal "send=TERM=xterm screen -r zkflock\n" 'expect=./locked' key=a send=d 'expect=detached' \
-    "send=TERM=xterm screen -r zkflock\n" 'expect=./locked' touch=attached hangup
-  assert_exist attached
-  one_more
-  got USR1
-  run -1 zkflock -q -n "$LOCK" true
-  touch enough
-  eventually is_free
+  is_not_noticed 'screen -r zkflock' a 'detached'
 }
 
 @test "screen: quit sends the command HUP, and the lock comes free" {
