@@ -98,6 +98,18 @@ static bool read_yes(const struct visit *visit)
     return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
 }
 
+/* What a zkflock does that is hit; another client may do nothing, of which look() has warned. */
+static const char *question(const struct visit *visit)
+{
+    if (!visit->by_force)
+        return visit->len == 1 ? "Ask the holder to give it up?" : "Ask them to give it up?";
+    for (size_t i = 0; i < visit->len; i++)
+        if (!describe_is_ours(visit->holders[i].shown))
+            return "Take it away?";
+    return visit->len == 1 ? "Take it away and end its command?"
+                           : "Take it away and end their commands?";
+}
+
 static char *question_text(const struct visit *visit)
 {
     char *text = xstrdup("");
@@ -113,10 +125,7 @@ static char *question_text(const struct visit *visit)
         xreplace(&text, xasprintf("%s%s is held%s by %s\n", text, visit->options->lock, when,
                                   holder->who));
     }
-    xreplace(&text, xasprintf("%s%s [y/N] ", text,
-                              visit->by_force   ? "Take it away?"
-                              : visit->len == 1 ? "Ask the holder to give it up?"
-                                                : "Ask them to give it up?"));
+    xreplace(&text, xasprintf("%s%s [y/N] ", text, question(visit)));
     return text;
 }
 

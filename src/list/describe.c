@@ -27,6 +27,8 @@ const char *describe_contender(const struct view_contender *contender, char text
                  told->pid, told->command);
     else if (contender->read && told->address[0])
         snprintf(text, DESCRIBE_SIZE, "%s from %s", name, told->address);
+    else if (contender->read && contender->session)
+        snprintf(text, DESCRIBE_SIZE, "%s of session 0x%" PRIx64, name, contender->session);
     else
         snprintf(text, DESCRIBE_SIZE, "%s", name);
     return text;

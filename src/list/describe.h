@@ -9,8 +9,9 @@
 #define DESCRIBE_SIZE 512
 
 /*
- * Returns text with what the contender says of itself, "ci@runner7 pid 4711: make deploy"; or the
- * name of the znode, if another client made it.  Printable ASCII, whatever others wrote.
+ * Returns text with what the contender says of itself, "ci@runner7 pid 4711: make deploy"; or, if
+ * another client made it, the name of the znode and its session, by which --list calls it.
+ * Printable ASCII, whatever others wrote.
  */
 const char *describe_contender(const struct view_contender *contender, char text[DESCRIBE_SIZE]);
 

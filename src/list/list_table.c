@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "ensemble/fault.h"
+#include "ensemble/servers.h"
 #include "list/describe.h"
 #include "list/list_parts.h"
 
@@ -194,6 +195,13 @@ static void print_head(const struct list *list, const struct view *view,
                  xasprintf("%s, lease %s", state, clock_format(view->lease_ms * CLOCK_MS, span)));
     if (view->success_ms)
         xreplace(&state, xasprintf("%s, %s", state, success));
+    /* Perhaps that is another ensemble than the user thinks of. */
+    if (!view->exists && !view->unread) {
+        char *servers = text_clean(servers_text(list->options->servers));
+
+        xreplace(&state, xasprintf("%s at %s", state, servers));
+        free(servers);
+    }
     list_print_line(out, name, TEXT_BOLD);
     list_print_line(out, state, state_style(view));
     free(name);

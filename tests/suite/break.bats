@@ -216,7 +216,7 @@ EOF
   local curator=$!
   eventually contains curator held
   run -0 step_in --revoke --yes "$LOCK"
-  assert_line --regexp "^zkflock: warning: $LOCK is held by _c_.*-lock-0000000000, which is no zkflock: it may not notice, and go on working"
+  assert_line --regexp "^zkflock: warning: $LOCK is held by _c_.*-lock-0000000000 of session 0x[0-9a-f]+, which is no zkflock: it may not notice, and go on working"
   assert_line --regexp "^zkflock: $LOCK was released after .*, by _c_"
   ends_with 0 "$curator"
   assert contains curator released
@@ -254,7 +254,7 @@ EOF
   patient "$LOCK" a
   run -0 terminal \
     "send=zkflock --break $LOCK; echo status \$?\n" \
-    "expect=$LOCK is held since" "expect= pid " "expect=Take it away? [y/N] " 'send=n\n' \
+    "expect=$LOCK is held since" "expect= pid " "expect=Take it away and end its command? [y/N] " 'send=n\n' \
     "expect=nothing was done to $LOCK" 'expect=status 1' \
     "send=zkflock --break $LOCK; echo status \$?\n" "expect=[y/N] " 'send=\n' 'expect=status 1' \
     "send=zkflock --break $LOCK; echo status \$?\n" "expect=[y/N] " key=d 'expect=status 1' \
@@ -266,6 +266,14 @@ EOF
     "expect=Ask the holder to give it up? [y/N] " 'send=y\n' \
     "expect=$LOCK was released after" 'expect=status 0'
   ends_with 7 "$holder"
+  hold "$LOCK.shared" one -s
+  hold "$LOCK.shared" two -s
+  run -0 terminal "send=zkflock --break $LOCK.shared; echo status \$?\n" \
+    "expect=Take it away and end their commands? [y/N] " 'send=n\n' 'expect=status 1' \
+    "send=zkflock --revoke $LOCK.shared; echo status \$?\n" "expect=Ask them to give it up? [y/N] " 'send=n\n' \
+    'expect=status 1'
+  touch one two
+  wait
 }
 
 @test "--revoke and --break: a lock that was released while zkflock asked is told as that" {
@@ -329,10 +337,13 @@ EOF
 }
 
 @test "--break: a foreign holder's znode goes, with a warning that it may not notice" {
-  foreign "$LOCK/0123456789abcdef0123456789abcdef__lock__0000000000"
+  local name=0123456789abcdef0123456789abcdef__lock__0000000000
+  foreign "$LOCK/$name"
+  run -0 terminal "send=zkflock --break $LOCK; echo status \$?\n" "expect=Take it away? [y/N] " 'send=n\n' \
+    'expect=status 1'
   run -0 step_in --break --yes "$LOCK"
-  assert_line "zkflock: warning: $LOCK is held by 0123456789abcdef0123456789abcdef__lock__0000000000, which is no zkflock: it may not notice, and go on working"
-  assert_line --partial "$LOCK was taken away from 0123456789abcdef0123456789abcdef__lock__0000000000"
+  assert_line --regexp "^zkflock: warning: $LOCK is held by $name of session 0x[0-9a-f]+, which is no zkflock: it may not notice, and go on working\$"
+  assert_line --partial "$LOCK was taken away from $name of session 0x"
   nothing_left_of "$LOCK"
   exec 5>&-
   wait

@@ -350,7 +350,7 @@ $LOCK/c"
   run -0 zkflock --list "$LOCK/place"
   assert_line --index 1 "free, and never used as a lock"
   run -0 zkflock --list "$LOCK/never"
-  assert_line --index 1 "free, and never used"
+  assert_line --index 1 "free, and never used at $ZKFLOCK_SERVERS"
   run -0 zkflock --list /
   assert_line --regexp "^$LOCK/a/b +free"
   refute_output --partial /zookeeper
