@@ -128,8 +128,15 @@ start_at_terminal() { # start_at_terminal [OPTION]...: its processes in $front, 
 
 @test "at a terminal, 70 when the keeper is killed: the command is ended" {
   start_at_terminal
+  kill -STOP "$guard"
   kill -KILL "$keeper"
+  eventually gone "$keeper"
+  # The caller is not told before the guard has ended the command.
+  pause 0.3
+  assert test -e "/proc/$front"
+  kill -CONT "$guard"
   eventually gone "$front"
+  assert gone "$guard"
   assert_equal "$(cat log)" "zkflock: the keeper process was killed, so the command was ended"
   touch looked
   wait "$person"
