@@ -128,6 +128,7 @@ start_at_terminal() { # start_at_terminal [OPTION]...: its processes in $front, 
 
 @test "at a terminal, 70 when the keeper is killed: the command is ended" {
   start_at_terminal
+  eventually in_state "$front" S # it waits, and takes no processor's time
   kill -STOP "$guard"
   kill -KILL "$keeper"
   eventually gone "$keeper"

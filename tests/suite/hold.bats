@@ -462,14 +462,18 @@ def held():
 done = subprocess.run(["zkflock", "--hold", "-v", lock], capture_output=True)
 print(done.returncode, b"holding it as" in done.stderr, held())
 subprocess.run(["zkflock", "-u", lock])
-ours, theirs = socket.socketpair()
-subprocess.run(["zkflock", "--hold", "-v", lock], stderr=theirs)
-theirs.close()
-print(b"holding it as" in b"".join(iter(lambda: ours.recv(4096), b"")), held())
-subprocess.run(["zkflock", "-u", lock])
+def tcp_pair():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return socket.create_connection(server.getsockname()), server.accept()[0]
+for ours, theirs in socket.socketpair(), tcp_pair():
+    subprocess.run(["zkflock", "--hold", "-v", lock], stderr=theirs)
+    theirs.close()
+    print(b"holding it as" in b"".join(iter(lambda: ours.recv(4096), b"")), held())
+    subprocess.run(["zkflock", "-u", lock])
 EOF
   run -0 timeout 20 python3 collect "$LOCK"
   assert_output "0 True True
+True True
 True True"
   for shell in bash dash; do
     run -0 timeout 20 "$shell" -c 'x=$(zkflock --hold --for $$ -v "$1" 2>&1 >/dev/null); zkflock --list -q "$1"; echo $?

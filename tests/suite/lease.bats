@@ -110,6 +110,26 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   counted_out 2
 }
 
+@test "the keeper is killed while it waits at a new place: that is the place which is given back" {
+  hold "$LOCK" first --lease 4
+  local first=$holder
+  wait_in_line log "${LONG_SESSION[@]}" "$LOCK" touch ran
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK" | tail -n 1)"
+  background "$LOCK" sh -c 'touch second.held; until [ -e second ]; do sleep 0.05; done'
+  holder=$!
+  zk "$ONE" await-count "$LOCK" 2
+  touch first
+  wait "$first"
+  zk "$ONE" await-count "$LOCK" 2
+  eventually test -e second.held
+  kill -KILL -- "-$waiter"
+  zk "$ONE" await-count "$LOCK" 1
+  touch second
+  wait "$holder"
+  assert_not_exist ran
+  counted_out 4 # the first place by the second holder, which has waited a lease for it
+}
+
 @test "the keeper is killed while it waits for a vanished one: its place is given back" {
   guarded "$LOCK" sleep 1000
   crash "$keeper"

@@ -242,6 +242,27 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
   refute grep Stopped session
 }
 
+nothing_pending() { ! grep -qE '^(Sig|Shd)Pnd:.*[1-9a-f]' "/proc/$1/status"; } # nothing_pending PID
+
+@test "terminal: the same while it waits" {
+  hold "$LOCK" release
+  terminal "send=zkflock $LOCK touch ran; echo status \$?\n" 'expect=status 0' >session 2>&1 3>&- 4>&- &
+  person=$!
+  zk "$ONE" await-count "$LOCK" 2
+  front=$(pgrep -o -f "^zkflock $LOCK touch ran")
+  keeper=$(children "$front" zkflock)
+  kill -STOP "$keeper"
+  for signal in TSTP CONT; do
+    kill "-$signal" -- "-$front"
+    eventually nothing_pending "$front"
+  done
+  kill -CONT "$keeper"
+  touch release
+  acted "$person"
+  assert_exist ran
+  refute grep Stopped session
+}
+
 @test "terminal: a job that was stopped for longer than the lease still holds its lock" {
   PATIENCE=60 terminal "send=zkflock $LOCK sh -c '$waits'; echo status \$?\n" \
     file=ready key=z expect=Stopped touch=stopped file=long \
