@@ -142,6 +142,14 @@ static void test_contender_decoded(void)
     CHECK("address", strcmp(c.address, "fe80::1") == 0);
     contender_decode("10.0.0.1 ", 9, &c);
     CHECK("no address", !*c.address);
+    static const char longest[] = "0000:0000:0000:0000:0000:ffff:255.255.255.255";
+
+    contender_decode(longest, strlen(longest), &c);
+    CHECK("longest address", strcmp(c.address, longest) == 0);
+    data = xasprintf("%s0", longest);
+    contender_decode(data, strlen(data), &c);
+    CHECK("more than an address", !*c.address);
+    free(data);
     contender_decode("", 0, &c);
     CHECK("nothing", !c.known && !*c.address);
 }
@@ -180,6 +188,15 @@ static void test_revocation(void)
         text = revocation_encode(others[i], strlen(others[i]), 17);
         CHECK(others[i], strcmp(text, "__REVOKE__") == 0);
         free(text);
+    }
+    /* Up to 4,096 bytes are kept. */
+    for (size_t len = 4096; len <= 4097; len++) {
+        char *data = xasprintf("zkflock/1 held\n%*s", (int)(len - 15), "");
+
+        text = revocation_encode(data, len, 17);
+        CHECK("length", (strcmp(text, "__REVOKE__") == 0) == (len > 4096));
+        free(text);
+        free(data);
     }
     for (unsigned int round = 0; round < 20000; round++) {
         char data[300] = "zkflock/1 revoked ";
