@@ -25,6 +25,15 @@
 
 #define SECOND INT64_C(1000000000)
 
+/* Where a long has 32 bits, the build has a time_t of 64, and the kernel other calls for it. */
+#ifdef SYS_clock_gettime64
+#define CLOCK_GETTIME SYS_clock_gettime64
+#define TIMERFD_SETTIME SYS_timerfd_settime64
+#else
+#define CLOCK_GETTIME SYS_clock_gettime
+#define TIMERFD_SETTIME SYS_timerfd_settime
+#endif
+
 enum { WALL, BOOT };
 
 static const volatile int64_t *offsets;
@@ -65,7 +74,7 @@ static void shift(struct timespec *t, int64_t by)
     int64_t ns = (int64_t)t->tv_sec * SECOND + t->tv_nsec + by;
 
     t->tv_sec = ns / SECOND;
-    t->tv_nsec = ns % SECOND;
+    t->tv_nsec = (long)(ns % SECOND);
     tell(by);
 }
 
@@ -74,7 +83,7 @@ static void shift(struct timespec *t, int64_t by)
 
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
-    int result = (int)syscall(SYS_clock_gettime, clock, t);
+    int result = (int)syscall(CLOCK_GETTIME, clock, t);
 
     if (result == 0 && offsets && clock == CLOCK_REALTIME)
         shift(t, offsets[WALL]);
@@ -110,7 +119,7 @@ int timerfd_settime(int fd, int flags, const struct itimerspec *value, struct it
 
     if (offsets && (flags & TFD_TIMER_ABSTIME) && (value->it_value.tv_sec > 1))
         shift(&real.it_value, -offsets[BOOT]);
-    return (int)syscall(SYS_timerfd_settime, fd, flags, &real, old);
+    return (int)syscall(TIMERFD_SETTIME, fd, flags, &real, old);
 }
 
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
