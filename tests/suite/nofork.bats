@@ -268,7 +268,8 @@ trap 'touch continued' CONT
 touch ready
 while sleep 0.05; do :; done
 EOF
-  terminal "send=zkflock -F $LOCK sh looper; echo status \$?\n" file=ready key=z 'expect=Stopped' \
+  # Not dash: its child, made by vfork(), may stop before it executes, and dash cannot stop until then.
+  terminal "send=zkflock -F $LOCK bash looper; echo status \$?\n" file=ready key=z 'expect=Stopped' \
     "send=zkflock -n $LOCK true; echo busy \$?\n" 'expect=busy 1' \
     'send=fg\n' file=continued key=c 'expect=$ ' 'send=echo status $?\n' 'expect=status 130'
   eventually is_free "$LOCK"
