@@ -84,14 +84,16 @@ END
 @test "a /proc that hides processes: what it hides is signalled and killed all the same" {
   hiders
   in_hiding zkflock -v --lease 4 "$LOCK" sh -c 'trap "" TERM
-    python3 hide one seen & setsid python3 hide two unseen & wait; wait' 2>log 3>&- 4>&- &
-  eventually test -e one -a -e one.below -a -e two -a -e two.below
+    python3 hide one seen & setsid python3 hide two unseen & (setsid python3 hide three seen &)
+    wait; wait' 2>log 3>&- 4>&- &
+  eventually test -e one -a -e one.below -a -e two -a -e two.below -a -e three
   lose
   eventually contains log "nothing of sh is left"
   ends_with 75 $!
   assert_exist one.told
   assert_exist two.told
   assert_exist one.below.told
+  assert_exist three.told # the guard's child: its parent has ended
 }
 
 @test "--hold: a /proc that hides processes: what it hides is signalled and killed all the same" {
