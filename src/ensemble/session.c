@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -172,6 +173,9 @@ struct session *session_resume(const struct session_terms *terms,
     zoo_set_debug_level(log_get_level() >= LOG_LEVEL_DEBUG ? ZOO_LOG_LEVEL_INFO
                                                            : ZOO_LOG_LEVEL_ERROR);
     zoo_deterministic_conn_order(1); /* servers.c has shuffled them */
+    /* The library logs a failure, with the time, before it returns errno.  The first look for a
+       missing file of the time zone would change that. */
+    tzset();
     trouble_init(&session->trouble, terms->access->tls);
     if (terms->access->tls)
         session->relay = relay_start(terms->access->tls, terms->servers, &session->trouble);
