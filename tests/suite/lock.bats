@@ -198,5 +198,11 @@ watches() { # how many fired, on deletions or changes
   assert_line ran
   assert_line --regexp "^zkflock\[.*\]: $LOCK: 6 of its children are no contenders and are ignored: [^ ]+, \.\.\.\$"
   assert_equal "$(grep -c ignored <<<"$output")" 1
-  for name in $strangers; do zk "$ONE" delete "$LOCK/$name"; done
+  for name in ${strangers#* * }; do zk "$ONE" delete "$LOCK/$name"; done
+  run -0 zkflock -v "$LOCK" true
+  assert_line --regexp ": 2 of its children are .*: [^ ]+, \.\.\.\$"
+  zk "$ONE" delete "$LOCK/config"
+  run -0 zkflock -v "$LOCK" true
+  assert_line --regexp ": 1 of its children .*: lock-00000001\$"
+  zk "$ONE" delete "$LOCK/lock-00000001"
 }
