@@ -48,16 +48,7 @@ end_subshells() {
 }
 
 # figure KEY: prints a number that the standalone server reports about itself.
-figure() {
-  local server key value=
-  exec {server}<>"/dev/tcp/${ONE%:*}/${ONE##*:}" || return 1
-  printf mntr >&"$server"
-  while read -rt 2 key value <&"$server"; do
-    [ "$key" != "$1" ] || break
-  done
-  exec {server}>&-
-  echo "$value"
-} 2>/dev/null
+figure() { command figure "$ONE" "$1" 2>/dev/null; }
 
 # has_watches N: true if N watches are set at the standalone server.
 has_watches() { [ "$(figure zk_watch_count)" -eq "$1" ]; }

@@ -193,16 +193,16 @@ watches() { # how many fired, on deletions or changes
   zkflock "$LOCK" true
   # The last two end in ten digits, of numbers that no sequence reaches.
   strangers="config lock-00000001 lock--000000001 -0000000001x x-99999999999 lock-2147483648"
-  for name in $strangers; do zk "$ONE" create "$LOCK/$name"; done
+  zk "$ONE" create "$LOCK/config"
+  run -0 zkflock -v "$LOCK" true
+  assert_line --regexp ": 1 of its children .*: config\$"
+  zk "$ONE" create "$LOCK/lock-00000001"
+  run -0 zkflock -v "$LOCK" true
+  assert_line --regexp ": 2 of its children .*: [^ ]+, \.\.\.\$"
+  for name in ${strangers#* * }; do zk "$ONE" create "$LOCK/$name"; done
   run -0 zkflock -v "$LOCK" echo ran
   assert_line ran
   assert_line --regexp "^zkflock\[.*\]: $LOCK: 6 of its children are no contenders and are ignored: [^ ]+, \.\.\.\$"
   assert_equal "$(grep -c ignored <<<"$output")" 1
-  for name in ${strangers#* * }; do zk "$ONE" delete "$LOCK/$name"; done
-  run -0 zkflock -v "$LOCK" true
-  assert_line --regexp ": 2 of its children are .*: [^ ]+, \.\.\.\$"
-  zk "$ONE" delete "$LOCK/config"
-  run -0 zkflock -v "$LOCK" true
-  assert_line --regexp ": 1 of its children .*: lock-00000001\$"
-  zk "$ONE" delete "$LOCK/lock-00000001"
+  for name in $strangers; do zk "$ONE" delete "$LOCK/$name"; done
 }
