@@ -184,13 +184,29 @@ nothing"
   ends_with 0 "$holder"
 }
 
+@test "terminal: --hold: a script that traps Ctrl-C does not go on without the lock" {
+  cat >script <<'EOF'
+trap 'echo trapped' INT
+held=$(zkflock --hold --for $$ --export -v "$1") || exit
+eval "$held"
+touch ran
+EOF
+  hold "$LOCK" release
+  for shell in bash dash; do
+    terminal "send=$shell script $LOCK; echo status \$?\n" 'expect=waiting for' key=c expect=trapped 'expect=status 130'
+  done
+  assert_not_exist ran
+  touch release
+  ends_with 0 "$holder"
+}
+
 @test "--hold: never ends with 0 without the lock, whatever -E is for commands" {
   mkdir -p xdg/zkflock
   printf '%s\n' "[zkflock]" "conflict-exit-code = 0" >xdg/zkflock/config
   hold "$LOCK" release
   run -0 zkflock -n "$LOCK" touch ran
   run -1 zkflock --hold --for $$ -n "$LOCK"
-  run -1 bash -c 'eval "$(zkflock --hold --for $$ --export -n "$1" || echo exit 1)"; touch ran' bash "$LOCK"
+  run -1 bash -c 'held=$(zkflock --hold --for $$ --export -n "$1") || exit; eval "$held"; touch ran' bash "$LOCK"
   run -1 bash -ec 'eval "$(zkflock --hold --for $$ --export -w 0.1 "$1")"; touch ran' bash "$LOCK"
   run -5 zkflock --hold --for $$ -n -E 5 "$LOCK"
   run -64 zkflock --hold --for $$ -n -E 0 "$LOCK"
@@ -423,7 +439,7 @@ EOF
   assert_output --regexp "^zkflock: $LOCK is held for process [0-9]+, which this one is part of, and this one would wait for itself; "
   assert_not_exist ran
   # The advice in the message works.
-  advice=$(sed -n 's/.*take its environment there, \(eval ".*"\), to use.*/\1/p' <<<"$output")
+  advice=$(sed -n 's/.*take its environment there, \(held=.*"\), to use.*/\1/p' <<<"$output")
   run -0 bash -c "${advice/LOCK/$LOCK}"' || exit; zkflock "$1" touch ran' bash "$LOCK"
   assert_exist ran
 }
