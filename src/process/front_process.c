@@ -52,6 +52,9 @@ static _Noreturn void end(struct front_process *process, int status)
 /* Ends the front when the link has closed: the keeper has ended by itself, or was killed. */
 static _Noreturn void finish(struct front_process *process)
 {
+    /* What stands in between has stopped with a keeper that was stopped, and may still be. */
+    if (process->command->in_place)
+        kill(process->keeper, SIGKILL);
     waitpid(process->keeper, NULL, 0);
     if (process->status >= 0) {
         if (process->restores_terminal)

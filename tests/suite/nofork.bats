@@ -187,6 +187,23 @@ has_contenders() { [ "$(zk "$ONE" ls "$LOCK" | wc -l)" -eq "$1" ]; }
 
 is_held() { zkflock --list --held --names "$LOCK" | grep -qx "$LOCK"; }
 
+@test "-F: it ends, too, after its keeper was stopped and continued" {
+  hold "$LOCK" release
+  background -F "$LOCK" touch ran
+  front=$!
+  zk "$ONE" await-count "$LOCK" 2
+  between=$(children "$front" zkflock)
+  keeper=$(children "$between" zkflock)
+  kill -STOP "$keeper"
+  eventually in_state "$between" T # and nobody continues it
+  kill -CONT "$keeper"
+  kill -TERM "$front"
+  ends_with 143 "$front"
+  touch release
+  ends_with 0 "$holder"
+  assert_not_exist ran
+}
+
 @test "-F: a signal that comes when the keeper no longer listens reaches the command" {
   hold "$LOCK" release
   wait_in_line log -F "$LOCK" touch ran
