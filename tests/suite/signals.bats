@@ -242,19 +242,17 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
   refute grep Stopped session
 }
 
-nothing_pending() { ! grep -qE '^(Sig|Shd)Pnd:.*[1-9a-f]' "/proc/$1/status"; } # nothing_pending PID
-
 @test "terminal: the same while it waits" {
   hold "$LOCK" release
   terminal "send=zkflock $LOCK touch ran; echo status \$?\n" 'expect=status 0' >session 2>&1 3>&- 4>&- &
   person=$!
   zk "$ONE" await-count "$LOCK" 2
-  front=$(pgrep -o -f "^zkflock $LOCK touch ran")
-  keeper=$(children "$front" zkflock)
+  zkflock=$(pgrep -o -f "^zkflock $LOCK touch ran")
+  keeper=$(children "$zkflock" zkflock)
   kill -STOP "$keeper"
   for signal in TSTP CONT; do
-    kill "-$signal" -- "-$front"
-    eventually nothing_pending "$front"
+    kill "-$signal" -- "-$zkflock"
+    eventually eval '! pending'
   done
   kill -CONT "$keeper"
   touch release
