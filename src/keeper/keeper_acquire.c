@@ -84,9 +84,8 @@ static bool held_for_caller(struct keeper *keeper)
             log_error(
                 "%s is held for process %d, which this one is part of, and this one would wait for "
                 "itself; take its environment there, "
-                "held=$(zkflock --hold --for $$ --export LOCK) && eval \"$held\", to use the lock "
-                "in "
-                "here, or --unlock it first",
+                "held=$(zkflock --hold --for $$ --export LOCK) && eval \"$held\", "
+                "to use the lock in here, or --unlock it first",
                 lock->path, (int)caller);
         keeper_stop(keeper, EXITCODE_USAGE);
         return true;

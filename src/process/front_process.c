@@ -61,7 +61,8 @@ static _Noreturn void finish(struct front_process *process)
             terminal_restore(&process->terminal);
         end(process, process->status);
     }
-    /* It was killed.  The guard, now a child of the front, ends the command. */
+    /* It was killed.  The guard has the link open, too, so it has ended the command; as a child of
+       the front, now, it has to be reaped. */
     if (process->guard > 0)
         waitpid(process->guard, NULL, 0);
     terminal_restore(&process->terminal);
