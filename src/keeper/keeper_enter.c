@@ -52,6 +52,15 @@ static bool is_full(struct keeper *keeper, const struct reentry_lock *lock)
     return keeper_stop(keeper, EXITCODE_OSERR);
 }
 
+static bool is_outside(struct keeper *keeper, const struct reentry_lock *lock)
+{
+    log_error(
+        "%s is held by the zkflock around this one, and %s is around both: each would wait for "
+        "the other; name a process inside with --for PID",
+        lock->path, keeper->command->argv[0]);
+    return keeper_stop(keeper, EXITCODE_USAGE);
+}
+
 /* The zkflock around this one may be stopped; to queue up instead could mean to wait for it. */
 static bool is_silent(struct keeper *keeper, const struct reentry_lock *lock)
 {
@@ -76,7 +85,9 @@ static bool ask(struct keeper *keeper, const struct reentry_lock *lock, int64_t 
     int wake_fd = front_caller_fd(keeper->front);
 
     for (;;) {
-        *answer = reentry_ask(lock, keeper->options->servers, wake_fd, deadline, entry);
+        *answer =
+            reentry_ask(lock, keeper->options->servers, keeper->hold ? keeper->hold->caller_fd : -1,
+                        wake_fd, deadline, entry);
         if (*answer != REENTRY_SILENT || clock_now() >= deadline)
             return true;
         keeper_hear_front(keeper);
@@ -111,6 +122,8 @@ bool keeper_enter(struct keeper *keeper, int64_t deadline)
             return would_wait_for_itself(keeper, lock);
         case REENTRY_FULL:
             return is_full(keeper, lock);
+        case REENTRY_OUTSIDE:
+            return is_outside(keeper, lock);
         case REENTRY_SILENT:
             return is_silent(keeper, lock);
         }

@@ -23,14 +23,27 @@ void keeper_job_order(struct keeper *keeper, int64_t lease_end)
              keeper_node(keeper), keeper->users.reentry ? reentry_name(keeper->users.reentry) : "");
 }
 
-/* The limit is final; the end of a lease is reported again where the command survives it. */
+/* The end of a lease is reported again where the command survives it; all others are final. */
 static void ended(struct keeper_job *job, enum job_end end, const struct guard_message *report)
 {
-    assert(job->end != JOB_LIMIT_OVER);
+    assert(job->end == JOB_NOT_ENDED || job->end == JOB_LEASE_OVER);
     job->end = end;
     job->guarded_until = report->lease_end;
     if (end == JOB_LIMIT_OVER)
         job->limit_over_at = report->when;
+}
+
+static enum job_end end_by_refusal(enum guard_refusal why)
+{
+    switch (why) {
+    case GUARD_REFUSED_LATE:
+        return JOB_LIMIT_OVER;
+    case GUARD_REFUSED_ORPHANED:
+        return JOB_ORPHANED;
+    case GUARD_REFUSED_LEASE:
+        break;
+    }
+    return JOB_LEASE_OVER;
 }
 
 static void emptied(struct keeper_job *job, enum job_rest rest, int64_t when)
@@ -81,9 +94,12 @@ void keeper_job_report(struct keeper *keeper, const struct guard_message *report
     case GUARD_LIMIT_OVER:
         ended(job, JOB_LIMIT_OVER, report);
         break;
+    case GUARD_ORPHANED:
+        ended(job, JOB_ORPHANED, report);
+        break;
     case GUARD_REFUSED:
         keeper_set_job(keeper, JOB_REFUSED);
-        ended(job, report->number != 0 ? JOB_LIMIT_OVER : JOB_LEASE_OVER, report);
+        ended(job, end_by_refusal((enum guard_refusal)report->number), report);
         emptied(job, JOB_EMPTY, report->when);
         break;
     case GUARD_KEPT:

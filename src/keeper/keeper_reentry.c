@@ -114,6 +114,21 @@ static void report_new_users(struct keeper *keeper)
     }
 }
 
+static void spare(struct keeper *keeper, const struct procid *user)
+{
+    guard_spare(&keeper->guard, user);
+    tree_spare_outsider(user);
+}
+
+/* A caller of --hold that has given the lock back lives on without it. */
+static void spare_past_users(struct keeper *keeper)
+{
+    struct procid user;
+
+    while (reentry_past_user(keeper->users.reentry, &user))
+        spare(keeper, &user);
+}
+
 static void answer(struct keeper *keeper)
 {
     reentry_answer(keeper->users.reentry, keeper_node(keeper), keeper_token(keeper));
@@ -125,10 +140,12 @@ static void answer(struct keeper *keeper)
  */
 void keeper_hear_of_user(struct keeper *keeper, const struct procid *user, bool kept)
 {
-    bool guarded = kept && (tree_descends(user->pid, keeper->guard.pid) || tree_add_outsider(user));
+    bool inside = tree_descends(user->pid, keeper->guard.pid);
+    bool guarded = kept && (inside || tree_add_outsider(user));
 
     keeper->users.guarded |= guarded;
-    reentry_guarded(keeper->users.reentry, user, guarded);
+    if (!reentry_guarded(keeper->users.reentry, user, guarded) && guarded)
+        spare(keeper, user);
     report_new_users(keeper);
     answer(keeper);
 }
@@ -136,6 +153,7 @@ void keeper_hear_of_user(struct keeper *keeper, const struct procid *user, bool 
 void keeper_serve_reentry(struct keeper *keeper)
 {
     reentry_serve(keeper->users.reentry);
+    spare_past_users(keeper);
     report_new_users(keeper);
     answer(keeper);
     if (reentry_unlock_wanted(keeper->users.reentry)) {

@@ -55,6 +55,8 @@ static enum run_reason find_trouble(const struct keeper *keeper)
 
     if (job->end == JOB_LIMIT_OVER)
         return RUN_LIMIT_OVER;
+    if (job->end == JOB_ORPHANED)
+        return RUN_ORPHANED;
     if (run->state == RUN_LOST && keeper->news.guard_dead)
         return RUN_GUARD_DEAD;
     if (run->state == RUN_LOST)
@@ -110,7 +112,7 @@ static bool rest_counts(const struct keeper *keeper)
 /* Returns whether the guard has begun to end the command. */
 static bool guard_ends_it(const struct keeper *keeper)
 {
-    return keeper->job.end == JOB_LIMIT_OVER ||
+    return keeper->job.end == JOB_LIMIT_OVER || keeper->job.end == JOB_ORPHANED ||
            (keeper->job.end == JOB_LEASE_OVER && keeper->options->on_lost != LEASE_WARN);
 }
 
@@ -203,6 +205,11 @@ static void conclude(struct keeper *keeper)
         break;
     case RUN_ABANDONED:
         keeper_front_died(keeper);
+        break;
+    case RUN_ORPHANED:
+        log_error("the zkflock around this one, whose lock it used, was killed, so %s was %s", name,
+                  job->state == JOB_REFUSED ? "not started" : "killed");
+        keeper_stop(keeper, EXITCODE_LOST);
         break;
     }
     if (job->means != JOB_BY_SIGNAL)

@@ -140,7 +140,7 @@ enum job_state {
 };
 
 /* Why the guard has begun an end; the limit may follow where a loss does not end everything. */
-enum job_end { JOB_NOT_ENDED, JOB_LEASE_OVER, JOB_LIMIT_OVER };
+enum job_end { JOB_NOT_ENDED, JOB_LEASE_OVER, JOB_LIMIT_OVER, JOB_ORPHANED };
 
 /* The rest of the tree. */
 enum job_rest {
@@ -192,6 +192,7 @@ enum run_reason {
     RUN_GUARD_MUTE,
     RUN_LIMIT_OVER,
     RUN_ABANDONED,
+    RUN_ORPHANED, /* a zkflock around this one, whose lock is used, has died */
 };
 
 struct keeper_run {

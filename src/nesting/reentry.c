@@ -11,12 +11,16 @@
 #include "base/xalloc.h"
 #include "nesting/holds.h"
 #include "nesting/reentry_wire.h"
+#include "process/tree.h"
 
 /* How many may use the locks, be it nested or side by side. */
 #define USERS_MAX 1000
 
 /* How many the guard may have to answer for at a time: their messages must not fill its link. */
 #define REPORTED_MAX 32
+
+/* The zkflock that asks, and the caller of --hold for which it asks. */
+enum { USER_PEER, USER_CALLER, USERS_OF_GUEST };
 
 /* How many connections to accept in a turn: they may come faster than they can be served. */
 #define WELCOMES_A_TURN 16
@@ -28,8 +32,10 @@
  *             -> DENIED     it may not, or only wants to know
  *             -> PUT_OFF    it asks after reentry_close(): it gets no answer
  *             -> UNLOCKING  it asks for the lock to be given back, and may
- *   ADMITTED  -> REPORTED   the guard is told of it                       [reentry_new_user]
- *   REPORTED  -> GUARDED    the guard has taken it over                   [reentry_guarded]
+ *   ADMITTED  -> REPORTED   the guard is told of its next user            [reentry_new_user]
+ *   REPORTED  -> ADMITTED   the guard has taken that one over, and there is one more
+ *                                                                         [reentry_guarded]
+ *             -> GUARDED    the guard has taken all of them over
  *             -> DENIED     it cannot be guarded
  *             -> PUT_OFF    the locks are about to be released            [reentry_close]
  *   GUARDED   -> USING      it is answered, and starts                    [reentry_answer]
@@ -42,7 +48,9 @@ struct guest {
     struct guest *next;
     int fd;
     enum guest_state state;
-    struct procid peer;          /* who it is, once it has asked */
+    struct procid users[USERS_OF_GUEST]; /* once it has asked: itself, and the caller */
+    size_t users_len;
+    size_t reported;             /* how many of these the guard was told of */
     enum reentry_answer verdict; /* ADMITTED to GUARDED, DENIED: the answer that is due */
 };
 
@@ -56,7 +64,9 @@ struct reentry {
     bool closed;
     bool crowded; /* descriptors ran out, and somebody may wait to be accepted */
     struct guest *guests;
-    size_t reported; /* processes that the guard was told of, and has not answered for */
+    size_t reported;     /* processes that the guard was told of, and has not answered for */
+    struct procid *past; /* callers of guests that are gone */
+    size_t past_len;
 };
 
 static int open_spare(void)
@@ -129,6 +139,11 @@ static void see_off(struct reentry *reentry, struct guest *guest)
     while (*place != guest)
         place = &(*place)->next;
     *place = guest->next;
+    if ((guest->state == GUARDED || guest->state == USING) && guest->users_len > USER_CALLER) {
+        reentry->past =
+            xreallocarray(reentry->past, reentry->past_len + 1, sizeof(reentry->past[0]));
+        reentry->past[reentry->past_len++] = guest->users[USER_CALLER];
+    }
     close(guest->fd);
     free(guest);
 }
@@ -217,6 +232,15 @@ static enum reentry_answer judge_unlock(const struct reentry *reentry,
     return REENTRY_UNKNOWN;
 }
 
+/* Returns false if one cannot be found that way. */
+static bool identify_users(struct guest *guest, int caller)
+{
+    guest->reported = 0;
+    guest->users_len = caller >= 0 ? USERS_OF_GUEST : USERS_OF_GUEST - 1;
+    return wire_peer(guest->fd, &guest->users[USER_PEER]) &&
+           (caller < 0 || procid_of_pidfd(caller, &guest->users[USER_CALLER]));
+}
+
 /*
  * Finds out which process asks, and returns whether it may.  A user of the lock has to be visible
  * from here, so that it can be ended if the lock is lost.  A probe and --unlock find the lock by
@@ -228,35 +252,55 @@ static bool may_ask(struct reentry *reentry, struct guest *guest,
     bool may;
 
     close(reentry->spare);
-    may =
-        request->verb == WIRE_ENTER ? wire_peer(guest->fd, &guest->peer) : wire_is_near(guest->fd);
+    may = request->verb == WIRE_ENTER ? identify_users(guest, request->caller)
+                                      : wire_is_near(guest->fd);
     reentry->spare = open_spare();
     return may;
 }
 
-static void listen_to(struct reentry *reentry, struct guest *guest)
+/*
+ * Returns whether the caller for which it asks is around this keeper, and so waits for the command,
+ * which would have to wait for the caller.
+ */
+static bool asks_for_one_outside(const struct reentry *reentry, const struct guest *guest)
 {
-    struct wire_request request = {0};
+    return reentry->terms.kind == REENTRY_COMMAND && guest->users_len > USER_CALLER &&
+           tree_descends(getpid(), guest->users[USER_CALLER].pid);
+}
 
-    if (guest->state != SILENT || !wire_read_request(guest->fd, &request)) {
-        see_off(reentry, guest); /* it has hung up, or spoken out of turn */
-        return;
-    }
+/* Sets the guest's state, and the verdict, by its request. */
+static void decide(struct reentry *reentry, struct guest *guest, const struct wire_request *request)
+{
     guest->state = DENIED;
     guest->verdict = REENTRY_UNKNOWN;
-    if (!may_ask(reentry, guest, &request))
+    if (!may_ask(reentry, guest, request))
         return;
-    if (request.verb == WIRE_UNLOCK) {
-        guest->verdict = judge_unlock(reentry, &request);
+    if (request->verb == WIRE_UNLOCK) {
+        guest->verdict = judge_unlock(reentry, request);
         if (guest->verdict == REENTRY_UNLOCKED)
             guest->state = UNLOCKING;
     } else if (reentry->closed) {
         guest->state = PUT_OFF;
     } else {
-        guest->verdict = judge(reentry, &request);
-        if (guest->verdict == REENTRY_ENTERED && request.verb == WIRE_ENTER)
+        guest->verdict = judge(reentry, request);
+        if (guest->verdict == REENTRY_ENTERED && asks_for_one_outside(reentry, guest))
+            guest->verdict = REENTRY_OUTSIDE;
+        if (guest->verdict == REENTRY_ENTERED && request->verb == WIRE_ENTER)
             guest->state = ADMITTED;
     }
+}
+
+static void listen_to(struct reentry *reentry, struct guest *guest)
+{
+    struct wire_request request;
+    bool heard = wire_read_request(guest->fd, &request);
+
+    if (heard && guest->state == SILENT)
+        decide(reentry, guest, &request);
+    else
+        see_off(reentry, guest); /* it has hung up, or spoken out of turn */
+    if (request.caller >= 0)
+        close(request.caller);
 }
 
 /* Returns whether somebody may have connected. */
@@ -337,32 +381,58 @@ bool reentry_new_user(struct reentry *reentry, struct procid *user)
         if (guest->state == ADMITTED) {
             guest->state = REPORTED;
             reentry->reported++;
-            *user = guest->peer;
+            *user = guest->users[guest->reported++];
             return true;
         }
     }
     return false;
 }
 
-void reentry_guarded(struct reentry *reentry, const struct procid *user, bool guarded)
+/* Returns whether the guest waits for the guard's word on that process. */
+static bool awaits(const struct guest *guest, const struct procid *user)
 {
+    const struct procid *last = &guest->users[guest->reported ? guest->reported - 1 : 0];
+
+    return guest->state == REPORTED && last->pid == user->pid && last->started == user->started;
+}
+
+bool reentry_guarded(struct reentry *reentry, const struct procid *user, bool guarded)
+{
+    struct guest *guest = reentry->guests;
+
     reentry->reported--;
-    for (struct guest *guest = reentry->guests; guest; guest = guest->next) {
-        if (guest->state != REPORTED || guest->peer.pid != user->pid ||
-            guest->peer.started != user->started)
-            continue;
-        guest->state = guarded ? GUARDED : DENIED;
-        if (!guarded)
-            guest->verdict = REENTRY_FULL;
+    while (guest && !awaits(guest, user))
+        guest = guest->next;
+    if (!guest)
+        return false;
+    if (!guarded) {
+        guest->state = DENIED;
+        guest->verdict = REENTRY_FULL;
+    } else {
+        guest->state = guest->reported < guest->users_len ? ADMITTED : GUARDED;
     }
+    return true;
+}
+
+bool reentry_past_user(struct reentry *reentry, struct procid *user)
+{
+    if (reentry->past_len == 0)
+        return false;
+    *user = reentry->past[--reentry->past_len];
+    return true;
 }
 
 void reentry_free(struct reentry *reentry)
 {
     if (!reentry)
         return;
-    while (reentry->guests)
+    while (reentry->guests) {
+        /* Under --on-lost warn they go on: their guards must not think that this one has died. */
+        if (reentry->guests->state == USING)
+            wire_answer(reentry->guests->fd, REENTRY_UNKNOWN, "", 0);
         see_off(reentry, reentry->guests);
+    }
+    free(reentry->past);
     if (reentry->listener >= 0)
         close(reentry->listener);
     if (reentry->epoll >= 0)

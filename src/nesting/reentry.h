@@ -61,13 +61,23 @@ int reentry_fd(const struct reentry *reentry);
 void reentry_serve(struct reentry *reentry);
 
 /*
- * Fills in a process that may be let in, which the guard has to know before; false: there is none,
- * or so many wait for the guard that others have to wait until reentry_guarded().
+ * Fills in a process that the guard has to know before somebody is let in: the zkflock that asks,
+ * or the caller for which it asks.  false: there is none, or so many wait for the guard that others
+ * have to wait until reentry_guarded().
  */
 bool reentry_new_user(struct reentry *reentry, struct procid *user);
 
-/* A process of reentry_new_user() is guarded now; or it cannot be, and is refused. */
-void reentry_guarded(struct reentry *reentry, const struct procid *user, bool guarded);
+/*
+ * A process of reentry_new_user() is guarded now; or it cannot be, and who asked is refused.
+ * Returns whether somebody still waits for that.
+ */
+bool reentry_guarded(struct reentry *reentry, const struct procid *user, bool guarded);
+
+/*
+ * Fills in a caller of --hold that was a process of reentry_new_user(), and no longer uses the
+ * lock; false: there is none.
+ */
+bool reentry_past_user(struct reentry *reentry, struct procid *user);
 
 /*
  * Answers all requests that are decided; tells processes that are let in the node and the token.
@@ -113,6 +123,8 @@ enum reentry_answer {
     REENTRY_IN_USE,   /* it will be released when its users have ended */
     REENTRY_STUCK,    /* it could not be released */
     REENTRY_TOGETHER, /* it is held as --with of another lock, whose name releases both */
+    REENTRY_OUTSIDE,  /* the process that it is wanted for waits, itself or above, for the command
+                         that it is held for */
     REENTRY_SILENT,   /* a zkflock around does not answer, and may hold it */
 };
 
@@ -131,10 +143,13 @@ pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *se
                        int64_t deadline, enum reentry_holder *kind);
 
 /*
- * Asks the keepers in ZKFLOCK_HELD for the lock.  Returns REENTRY_SILENT at the deadline, or when
- * wake_fd is readable; the caller may then ask again.  Fills in *entry with REENTRY_ENTERED.
+ * Asks the keepers in ZKFLOCK_HELD for the lock.  caller: a pidfd of the caller of --hold, which
+ * uses the lock as this process does; -1: there is a command.  Returns REENTRY_SILENT at the
+ * deadline, or when wake_fd is readable; one may then ask again.  Fills in *entry with
+ * REENTRY_ENTERED.
  */
 enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct servers *servers,
-                                int wake_fd, int64_t deadline, struct reentry_entry *entry);
+                                int caller, int wake_fd, int64_t deadline,
+                                struct reentry_entry *entry);
 
 #endif

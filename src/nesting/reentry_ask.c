@@ -13,15 +13,15 @@
 #include "process/around.h"
 
 static enum reentry_answer ask_one(const char *name, const struct reentry_lock *lock,
-                                   const struct servers *servers, int wake_fd, int64_t deadline,
-                                   struct reentry_entry *entry)
+                                   const struct servers *servers, int caller, int wake_fd,
+                                   int64_t deadline, struct reentry_entry *entry)
 {
     enum reentry_answer answer = REENTRY_UNKNOWN;
     int fd = wire_connect(name, deadline);
 
     if (fd < 0)
         return errno == EAGAIN ? REENTRY_SILENT : REENTRY_UNKNOWN; /* it has ended */
-    if (wire_is_own(fd) && wire_ask(fd, WIRE_ENTER, lock, servers))
+    if (wire_is_own(fd) && wire_ask(fd, WIRE_ENTER, lock, servers, caller))
         answer = wire_read_answer(fd, wake_fd, deadline, entry);
     if (answer != REENTRY_ENTERED)
         close(fd);
@@ -29,7 +29,8 @@ static enum reentry_answer ask_one(const char *name, const struct reentry_lock *
 }
 
 enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct servers *servers,
-                                int wake_fd, int64_t deadline, struct reentry_entry *entry)
+                                int caller, int wake_fd, int64_t deadline,
+                                struct reentry_entry *entry)
 {
     const char *held = getenv(AROUND_VARIABLE);
     char *names = xstrdup(held ? held : "");
@@ -40,7 +41,7 @@ enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct se
         const char *name = strsep(&rest, " ");
 
         if (*name && strlen(name) < AROUND_NAME_SIZE)
-            answer = ask_one(name, lock, servers, wake_fd, deadline, entry);
+            answer = ask_one(name, lock, servers, caller, wake_fd, deadline, entry);
     }
     free(names);
     return answer;
@@ -62,7 +63,7 @@ static bool is_that(int fd, enum reentry_holder kind, bool own, const char *name
 
     if (!own && wire_hears_of(fd, wanted->lock, wanted->servers, wanted->deadline))
         answer = REENTRY_ENTERED;
-    else if (own && wire_ask(fd, WIRE_PROBE, wanted->lock, wanted->servers))
+    else if (own && wire_ask(fd, WIRE_PROBE, wanted->lock, wanted->servers, -1))
         answer = wire_read_answer(fd, -1, wanted->deadline, NULL);
     wanted->left -= answer == REENTRY_ENTERED || answer == REENTRY_SHARED;
     wanted->kind = kind;

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/xalloc.h"
+#include "process/packet.h"
 
 /*
  * How many connections may wait to be accepted; the others wait in connect().  Any user may connect
@@ -26,6 +27,7 @@ static const char *const answers[] = {
     [REENTRY_UNKNOWN] = "unknown", [REENTRY_ENTERED] = "entered",   [REENTRY_SHARED] = "shared",
     [REENTRY_FULL] = "full",       [REENTRY_UNLOCKED] = "unlocked", [REENTRY_IN_USE] = "in-use",
     [REENTRY_STUCK] = "stuck",     [REENTRY_SILENT] = "silent",     [REENTRY_TOGETHER] = "together",
+    [REENTRY_OUTSIDE] = "outside",
 };
 
 /* ---- sockets ---- */
@@ -123,19 +125,25 @@ int wire_connect(const char *name, int64_t deadline)
 
 /* ---- words ---- */
 
-/* Sends a text, and frees it. */
-static bool send_text(int fd, char *text)
+/* Sends a text, with a descriptor unless that is -1, and frees the text. */
+static bool send_text_with(int fd, char *text, int descriptor)
 {
     size_t len = strlen(text);
-    bool sent = len < WIRE_SIZE && send(fd, text, len, MSG_NOSIGNAL) == (ssize_t)len;
+    bool sent = len < WIRE_SIZE && packet_send(fd, text, len, descriptor) == (ssize_t)len;
 
     free(text);
     return sent;
 }
 
-static bool receive_text(int fd, char text[WIRE_SIZE])
+static bool send_text(int fd, char *text)
 {
-    ssize_t len = recv(fd, text, WIRE_SIZE - 1, 0);
+    return send_text_with(fd, text, -1);
+}
+
+/* Takes a text, and the descriptor that came along; -1: none. */
+static bool receive_text_with(int fd, char text[WIRE_SIZE], int *descriptor)
+{
+    ssize_t len = packet_receive(fd, text, WIRE_SIZE - 1, descriptor);
 
     if (len <= 0 || memchr(text, 0, (size_t)len))
         return false;
@@ -143,8 +151,18 @@ static bool receive_text(int fd, char text[WIRE_SIZE])
     return true;
 }
 
+static bool receive_text(int fd, char text[WIRE_SIZE])
+{
+    int descriptor;
+    bool received = receive_text_with(fd, text, &descriptor);
+
+    if (descriptor >= 0)
+        close(descriptor);
+    return received;
+}
+
 bool wire_ask(int fd, enum wire_verb verb, const struct reentry_lock *lock,
-              const struct servers *servers)
+              const struct servers *servers, int caller)
 {
     char *addresses = servers_export_addresses(servers);
     char *text =
@@ -152,7 +170,7 @@ bool wire_ask(int fd, enum wire_verb verb, const struct reentry_lock *lock,
                   (int)lock->kind, lock->permits, servers_chroot(servers), lock->path, addresses);
 
     free(addresses);
-    return send_text(fd, text);
+    return send_text_with(fd, text, caller);
 }
 
 void wire_tell(int fd, const struct reentry_lock *locks, size_t count,
@@ -211,7 +229,7 @@ bool wire_read_request(int fd, struct wire_request *request)
     int kind;
 
     *request = (struct wire_request){0};
-    if (!receive_text(fd, request->text))
+    if (!receive_text_with(fd, request->text, &request->caller))
         return false;
     head = strsep(&rest, "\n");
     request->path = strsep(&rest, "\n");

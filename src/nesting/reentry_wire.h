@@ -2,6 +2,7 @@
  * The messages between the two sides of a re-entry, one packet each:
  *
  *     enter KIND PERMITS \n PATH WITH CHROOT \n ADDRESS ADDRESS ...      the request; or probe
+ *                         with a pidfd: the lock is for that process, see struct reentry_user
  *     unlock \n PATH \n CONNECT STRING                                    the other request
  *     ANSWER TOKEN NODE                                                  the answer
  *     ADDRESS ADDRESS ... \n PERMITS PATH WITH CHROOT \n ...             to another user, unasked
@@ -29,6 +30,7 @@ struct wire_request {
     struct reentry_lock lock; /* its path is not set */
     const char *path;         /* with the chroot; UNLOCK: as its user typed it */
     const char *addresses;    /* UNLOCK: the text of -z, or empty */
+    int caller;               /* a pidfd, to be closed, perhaps of no process; -1: none came */
     char text[WIRE_SIZE];     /* path and addresses are parts of it */
 };
 
@@ -64,9 +66,12 @@ void wire_tell(int fd, const struct reentry_lock *locks, size_t count,
 bool wire_hears_of(int fd, const struct reentry_lock *lock, const struct servers *servers,
                    int64_t deadline);
 
-/* verb: ENTER or PROBE. */
+/*
+ * verb: ENTER or PROBE.  caller: ENTER: a pidfd of the caller of --hold; -1: none.  A keeper of
+ * version 0.1.0 does not notice it.
+ */
 bool wire_ask(int fd, enum wire_verb verb, const struct reentry_lock *lock,
-              const struct servers *servers);
+              const struct servers *servers, int caller);
 /* servers: the -z text that the lock was acquired with; "": any. */
 bool wire_ask_unlock(int fd, const char *path, const char *servers);
 bool wire_read_request(int fd, struct wire_request *request);

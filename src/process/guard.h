@@ -5,12 +5,14 @@
  *
  *     guard_start()       before the keeper's first thread: the guard then has one thread, and no
  *                         descriptor of the client library
- *     guard_share()       before guard_go(): the guard keeps a descriptor open until it ends
+ *     guard_share()       before guard_go(): the guard keeps a connection to a zkflock around this
+ *                         one open until it ends, and ends the command at once if that one dies
  *     guard_go()          when the lock is held; STARTED, NOT_STARTED or REFUSED follows
  *     guard_extend()      after every proof of life; EXTENDED follows
  *     guard_keep()        a zkflock inside wants to use the lock, and may when KEPT follows: the
  *                         guard ends that one, too, when the lock is lost, even after the
  *                         command's end.  It does not answer if it has begun to end the tree
+ *     guard_spare()       takes one KEEP back: that process no longer uses the lock
  *     guard_order()       gives another order, see enum guard_order
  *     guard_next()        when the link is readable: takes a report
  *
@@ -57,6 +59,7 @@ enum guard_order {
                              only for a command that has left that group */
     GUARD_ASK,     /* number: the signal to send, and no more, when somebody wants the lock */
     GUARD_KEEP,    /* number, started: the process that wants to use the lock */
+    GUARD_SPARE,   /* the same, if it lives on: it no longer uses the lock */
     GUARD_UNUSED,  /* the lock, about to be released, is not used any more: what the command left
                       behind may live on */
     GUARD_RELEASE, /* the caller gives back a lock that --hold took; EXITED follows */
@@ -75,14 +78,19 @@ enum guard_report {
     GUARD_EXTENDED,    /* lease_end: the end of the lease that the guard keeps to now */
     GUARD_LEASE_OVER,  /* the lease ends without an extension; the guard does as --on-lost says */
     GUARD_LIMIT_OVER,  /* the command's time is up, and the guard ends it; EMPTY follows */
-    GUARD_REFUSED,     /* nothing was started: GO came when the lease had too little time left or,
-                          number not 0, after late_at */
+    GUARD_ORPHANED,    /* a zkflock around this one, whose lock is used, has died, and the guard
+                          ends the tree; EMPTY follows */
+    GUARD_REFUSED,     /* number: enum guard_refusal; nothing was started */
     GUARD_KEPT,        /* number, started: whom the guard ends with the tree from now on */
     GUARD_NOT_KEPT,    /* number, started: who has ended, or cannot be watched */
     GUARD_CHILDLESS,   /* --tree: nothing that the command started is left */
     GUARD_SIGNALLED,   /* the first signal was sent to the tree; EMPTY follows */
     GUARD_EMPTY,       /* nothing is left of what was to end; number: not 0: it took KILL */
 };
+
+/* Why: GO came when the lease had too little time left, after late_at, or after ORPHANED's cause.
+ */
+enum guard_refusal { GUARD_REFUSED_LEASE, GUARD_REFUSED_LATE, GUARD_REFUSED_ORPHANED };
 
 /* Room for a znode's path and its end. */
 #define GUARD_NODE_SIZE 1280
@@ -96,7 +104,7 @@ struct guard_message {
     int64_t late_at;             /* GO: the end of --deadline; see clock.h */
     int64_t max_runtime;         /* GO: how long the command may run, ns; CLOCK_NEVER */
     int64_t token;               /* GO */
-    uint64_t started;            /* KEEP, KEPT, NOT_KEPT */
+    uint64_t started;            /* KEEP, SPARE, KEPT, NOT_KEPT */
     char held[AROUND_NAME_SIZE]; /* GO: the name to add to ZKFLOCK_HELD, or empty */
     char node[GUARD_NODE_SIZE];  /* GO; other messages end before it */
 };
@@ -120,6 +128,7 @@ void guard_go(const struct guard *guard, const struct guard_message *terms, cons
 void guard_share(const struct guard *guard, int fd);
 void guard_extend(const struct guard *guard, int64_t lease_end);
 void guard_keep(const struct guard *guard, const struct procid *user);
+void guard_spare(const struct guard *guard, const struct procid *user);
 void guard_order(const struct guard *guard, enum guard_order type, int number);
 
 /* Takes the next report, without waiting; returns whether there was one. */

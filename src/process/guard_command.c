@@ -218,6 +218,13 @@ void guard_exec_settled(struct guard_state *guard)
         not_started(guard, error);
 }
 
+static void refuse(struct guard_state *guard, enum guard_refusal why)
+{
+    guard->state = ENDED;
+    guard_end_runner(guard);
+    guard_tell(guard, GUARD_REFUSED, (int)why);
+}
+
 void guard_start_command(struct guard_state *guard, const struct guard_message *go)
 {
     int error;
@@ -226,12 +233,14 @@ void guard_start_command(struct guard_state *guard, const struct guard_message *
     guard->lease = go->lease;
     guard->limit_at = clock_earlier(clock_add(clock_now(), go->max_runtime), go->late_at);
     /* The keeper may have been stopped between its proof and this order, or the guard since. */
-    if (clock_now() >= clock_earlier(guard_first_signal_time(guard), go->late_at)) {
-        guard->state = ENDED;
-        guard_end_runner(guard);
-        guard_tell(guard, GUARD_REFUSED, clock_now() < guard_first_signal_time(guard));
+    if (guard->orphaned)
+        refuse(guard, GUARD_REFUSED_ORPHANED);
+    else if (clock_now() >= guard_first_signal_time(guard))
+        refuse(guard, GUARD_REFUSED_LEASE);
+    else if (clock_now() >= go->late_at)
+        refuse(guard, GUARD_REFUSED_LATE);
+    if (guard->state != READY)
         return;
-    }
     guard_watch(guard);
     guard->state = RUNNING;
     if (guard->mandate->caller_fd >= 0) {

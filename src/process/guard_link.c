@@ -5,6 +5,7 @@
 
 #include "process/guard_state.h"
 #include "process/helper.h"
+#include "process/packet.h"
 
 int guard_start(struct guard *guard, const struct guard_mandate *mandate)
 {
@@ -33,21 +34,9 @@ void guard_order(const struct guard *guard, enum guard_order type, int number)
 
 void guard_share(const struct guard *guard, int fd)
 {
-    struct guard_message message = {.type = GUARD_SHARE};
-    struct iovec data = {.iov_base = &message, .iov_len = offsetof(struct guard_message, node)};
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct msghdr packet = {.msg_iov = &data,
-                            .msg_iovlen = 1,
-                            .msg_control = &control,
-                            .msg_controllen = sizeof(control)};
+    const struct guard_message message = {.type = GUARD_SHARE};
 
-    control.header = (struct cmsghdr){
-        .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-    memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-    sendmsg(guard->link, &packet, MSG_NOSIGNAL);
+    packet_send(guard->link, &message, offsetof(struct guard_message, node), fd);
 }
 
 void guard_go(const struct guard *guard, const struct guard_message *terms, const char *node,
@@ -66,12 +55,20 @@ void guard_extend(const struct guard *guard, int64_t lease_end)
     order(guard, &(struct guard_message){.type = GUARD_EXTEND, .lease_end = lease_end});
 }
 
+static void order_about(const struct guard *guard, enum guard_order type, const struct procid *user)
+{
+    order(guard, &(struct guard_message){
+                     .type = (int32_t)type, .number = user->pid, .started = user->started});
+}
+
 void guard_keep(const struct guard *guard, const struct procid *user)
 {
-    const struct guard_message message = {
-        .type = GUARD_KEEP, .number = user->pid, .started = user->started};
+    order_about(guard, GUARD_KEEP, user);
+}
 
-    order(guard, &message);
+void guard_spare(const struct guard *guard, const struct procid *user)
+{
+    order_about(guard, GUARD_SPARE, user);
 }
 
 bool guard_next(const struct guard *guard, struct guard_message *report)

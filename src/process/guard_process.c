@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 
 #include "base/clock.h"
 #include "process/helper.h"
+#include "process/packet.h"
 #include "process/tree.h"
 
 /*
@@ -98,11 +100,58 @@ static void keep(struct guard_state *guard, const struct procid *user)
     guard_answer(guard, GUARD_KEPT, user);
 }
 
-static void obey(struct guard_state *guard, const struct guard_message *order)
+/* ---- the zkflocks around this one whose locks are used ---- */
+
+/* Watches the connection, which stays open: without it the other side gives its lock back. */
+static void take_share(struct guard_state *guard, int connection)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = connection};
+
+    if (guard->around_fd < 0)
+        guard->around_fd = epoll_create1(EPOLL_CLOEXEC);
+    epoll_ctl(guard->around_fd, EPOLL_CTL_ADD, connection, &event);
+}
+
+/* Returns whether that zkflock has died; else it was its last word, see reentry_free(). */
+static bool has_died(int connection)
+{
+    char word;
+    ssize_t len = recv(connection, &word, sizeof(word), MSG_DONTWAIT);
+
+    return len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+/*
+ * Its own guard would end this one's tree, but may have been ended together with it.  Its lock is
+ * free when its session is over, so nothing is left to wait for.
+ */
+static void watch_around(struct guard_state *guard)
+{
+    struct epoll_event event;
+    bool died;
+
+    if (epoll_wait(guard->around_fd, &event, 1, 0) != 1)
+        return;
+    died = has_died(event.data.fd);
+    epoll_ctl(guard->around_fd, EPOLL_CTL_DEL, event.data.fd, NULL);
+    if (!died)
+        return;
+    guard->orphaned = true;
+    if (guard_is_guarding(guard))
+        guard_tell(guard, GUARD_ORPHANED, 0);
+    if (guard_is_guarding(guard) || guard->state == LOST || guard->state == ENDING)
+        guard_kill_tree(guard);
+}
+
+/* ---- the keeper ---- */
+
+/* connection: came with SHARE. */
+static void obey(struct guard_state *guard, const struct guard_message *order, int connection)
 {
     switch ((enum guard_order)order->type) {
     case GUARD_SHARE:
-        break; /* recvmsg() has opened the descriptor, and it stays open */
+        take_share(guard, connection);
+        break;
     case GUARD_PREPARE:
         guard_prepare(guard);
         break;
@@ -134,6 +183,9 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
     case GUARD_KEEP:
         keep(guard, &(struct procid){order->number, order->started});
         break;
+    case GUARD_SPARE:
+        tree_spare_outsider(&(struct procid){order->number, order->started});
+        break;
     case GUARD_UNUSED:
         guard->used = false;
         if (guard->state == LINGERING) {
@@ -157,16 +209,11 @@ static void obey(struct guard_state *guard, const struct guard_message *order)
 static void hear_keeper(struct guard_state *guard)
 {
     struct guard_message order;
-    char descriptor[CMSG_SPACE(sizeof(int))];
-    struct iovec data = {.iov_base = &order, .iov_len = sizeof(order)};
-    struct msghdr packet = {.msg_iov = &data,
-                            .msg_iovlen = 1,
-                            .msg_control = descriptor,
-                            .msg_controllen = sizeof(descriptor)};
-    ssize_t len = recvmsg(guard->link, &packet, MSG_CMSG_CLOEXEC);
+    int connection;
+    ssize_t len = packet_receive(guard->link, &order, sizeof(order), &connection);
 
     if (len >= (ssize_t)offsetof(struct guard_message, node))
-        obey(guard, &order);
+        obey(guard, &order, connection);
     else if (len == 0 || (errno != EAGAIN && errno != EINTR))
         link_closed(guard);
 }
@@ -185,8 +232,12 @@ static void open_descriptors(struct guard_state *guard)
 
 _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate *mandate)
 {
-    struct guard_state guard = {
-        .state = READY, .link = link, .exec_fd = -1, .caller_fd = -1, .mandate = mandate};
+    struct guard_state guard = {.state = READY,
+                                .link = link,
+                                .around_fd = -1,
+                                .exec_fd = -1,
+                                .caller_fd = -1,
+                                .mandate = mandate};
 
     guard_leave_callers_group(mandate);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -202,10 +253,10 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
         struct pollfd fds[] = {
             {.fd = guard.exec_fd, .events = POLLIN},   {.fd = guard.child_fd, .events = POLLIN},
             {.fd = guard.timer_fd, .events = POLLIN},  {.fd = guard.link, .events = POLLIN},
-            {.fd = guard.caller_fd, .events = POLLIN},
+            {.fd = guard.caller_fd, .events = POLLIN}, {.fd = guard.around_fd, .events = POLLIN},
         };
 
-        poll(fds, 5, -1);
+        poll(fds, 6, -1);
         /* First the command's end: it came in time even if the timer is due now, too. */
         if (fds[0].revents)
             guard_exec_settled(&guard);
@@ -215,6 +266,8 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
             guard_timer_due(&guard);
         if (fds[4].revents)
             guard_release_caller(&guard);
+        if (fds[5].revents)
+            watch_around(&guard);
         if (fds[3].revents)
             hear_keeper(&guard);
     }

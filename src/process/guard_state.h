@@ -2,7 +2,8 @@
  * The guard's states, and what takes it from one to the next:
  *
  *   READY     -> RUNNING   GO, and the lease has time left        [guard_start_command]
- *             -> ENDED     GO, but the lease has too little time left
+ *             -> ENDED     GO, but the lease has too little time left, or a zkflock around this
+ *                          one, whose lock is used, has died
  *   RUNNING   -> ENDED     the command cannot be forked or executed
  *   RUNNING   -> EXITED    the command ended by itself            [guard_reap]
  *             -> EXITED    --hold: RELEASE, or the caller ended   [guard_release_caller]
@@ -24,6 +25,8 @@
  *                                  does not
  *             -> gone      the keeper died: the guard releases its place     [guard_settle]
  *   any other -> KILLING   the keeper died                                   [link_closed]
+ *   RUNNING, LOST, LINGERING, ENDING
+ *             -> KILLING   a zkflock around this one, whose lock is used, has died  [watch_around]
  *   EXITED    -> KILLING   the keeper died, and KILL ended the command: one pattern hit both
  *
  * What holds: in RUNNING the timer is set to the time of the first signal or to the end of the
@@ -56,6 +59,7 @@ struct guard_state {
     int link;     /* -1: the keeper is dead */
     int child_fd; /* SIGCHLD */
     int timer_fd;
+    int around_fd; /* an epoll of what SHARE brought; -1: nothing */
     int exec_fd;   /* the pipe of command_become(); -1: closed, or no command */
     int caller_fd; /* the mandate's, while the guard watches the caller; else -1 */
     const struct guard_mandate *mandate;
@@ -68,6 +72,7 @@ struct guard_state {
     struct lease lease;
     int64_t limit_at;        /* the end of the command's time */
     int exit_status;         /* the command's wait status */
+    bool orphaned;           /* a zkflock around this one, whose lock is used, has died */
     bool used;               /* a zkflock inside uses the lock: KEPT, until UNUSED */
     enum lease_on_lost how;  /* ENDING: after which --on-lost it ends */
     int64_t kill_at;         /* ENDING, unless how is LEASE_TERM: when KILL is due */

@@ -70,6 +70,33 @@ bool procid_of(pid_t pid, struct procid *id)
     return true;
 }
 
+/* Returns the number in the pidfd's fdinfo; 0: it has none here, -1: the process was reaped. */
+static pid_t pid_of_pidfd(int pidfd)
+{
+    char path[40];
+    char line[64];
+    int pid = 0;
+
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+
+    FILE *info = fopen(path, "re");
+
+    /* NOLINTNEXTLINE(cert-err34-c) */
+    while (info && fgets(line, sizeof(line), info) && sscanf(line, "Pid: %d", &pid) != 1)
+        continue;
+    if (info)
+        fclose(info);
+    return pid;
+}
+
+bool procid_of_pidfd(int pidfd, struct procid *id)
+{
+    pid_t pid = pid_of_pidfd(pidfd);
+
+    /* Asked once more: the number may have got another process meanwhile. */
+    return pid > 0 && procid_of(pid, id) && pid_of_pidfd(pidfd) == pid;
+}
+
 bool procid_is_current(const struct procid *id)
 {
     struct procid now;

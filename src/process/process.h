@@ -49,6 +49,12 @@ struct procid {
 /* Fills in *id for the process that has this number now.  Returns false if there is none. */
 bool procid_of(pid_t pid, struct procid *id);
 
+/*
+ * The same for the process of a pidfd.  Returns false, too, if it is in a pid namespace that is not
+ * visible from here, or pidfd is something else.
+ */
+bool procid_of_pidfd(int pidfd, struct procid *id);
+
 /* Returns whether the process of that number is still this one. */
 bool procid_is_current(const struct procid *id);
 

@@ -37,6 +37,9 @@ void tree_reserve(void);
  */
 bool tree_add_outsider(const struct procid *id);
 
+/* Takes one such call for that process back, if it lives on; descendants found before stay. */
+void tree_spare_outsider(const struct procid *id);
+
 /*
  * Adds the caller of --hold.  pidfd is a pidfd of it, which is never closed here; -1: there are no
  * pidfds.  Returns false for want of memory.

@@ -80,6 +80,17 @@ bool tree_add_outsider(const struct procid *id)
     return false;
 }
 
+void tree_spare_outsider(const struct procid *id)
+{
+    for (size_t i = 0; i < outsiders_len; i++) {
+        if (outsiders[i].caller || outsiders[i].id.pid != id->pid ||
+            outsiders[i].id.started != id->started)
+            continue;
+        drop(i);
+        return;
+    }
+}
+
 void tree_forget_caller(void)
 {
     for (size_t i = outsiders_len; i > 0; i--)

@@ -6,6 +6,7 @@
 #include "nesting/reentry_wire.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "fuzz.h"
 
@@ -47,6 +48,7 @@ static void check_packet(const char *bytes, size_t size, struct servers *servers
         MUST(request.verb <= WIRE_UNLOCK);
         MUST(is_within(&request, request.path) && is_within(&request, request.addresses));
         MUST(!strchr(request.path, '\n'));
+        MUST(request.caller == -1);
         servers_same_place(servers, lock.path, request.addresses, request.path);
     }
     drain();
@@ -65,13 +67,16 @@ static void check_packet(const char *bytes, size_t size, struct servers *servers
 }
 
 static void check_request(const struct reentry_lock *lock, const struct servers *servers,
-                          enum wire_verb verb)
+                          enum wire_verb verb, int caller)
 {
     static struct wire_request request;
     char *addresses = servers_export_addresses(servers);
 
-    if (wire_ask(sender, verb, lock, servers)) {
+    if (wire_ask(sender, verb, lock, servers, caller)) {
         MUST(wire_read_request(receiver, &request));
+        MUST((request.caller >= 0) == (caller >= 0));
+        if (request.caller >= 0)
+            close(request.caller);
         MUST(request.verb == verb && request.lock.kind == lock->kind);
         MUST(request.lock.permits == lock->permits);
         MUST(strcmp(request.path, lock->path) == 0);
@@ -127,7 +132,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         if ((unsigned char)*p < ' ')
             *p = '_';
     lock.path = path;
-    check_request(&lock, servers, fuzz_below(&input, 2) ? WIRE_PROBE : WIRE_ENTER);
+    if (fuzz_below(&input, 2))
+        check_request(&lock, servers, WIRE_PROBE, -1);
+    else
+        check_request(&lock, servers, WIRE_ENTER, fuzz_below(&input, 2) ? receiver : -1);
     check_told(&lock, servers);
     check_answer(answer, path, token);
     servers_free(servers);
