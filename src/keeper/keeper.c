@@ -91,6 +91,7 @@ struct keeper *keeper_start(const struct options *options, const struct command 
                                           .on_lost = options->on_lost,
                                           .caller = keeper->hold ? keeper->hold->caller.pid : 0,
                                           .caller_fd = keeper->hold ? keeper->hold->caller_fd : -1,
+                                          .front_link = front->link,
                                           .whole_tree = options->tree};
 
     /*
@@ -160,6 +161,7 @@ int keeper_give_back(struct keeper *keeper, struct keeper_times *times)
     int status = keeper->outcome.status;
     int connection;
 
+    front_tell_status(keeper->front, status); /* it counts even if the keeper is killed now */
     keeper_close_reentry(keeper);
     if (has_something_to_give_back(keeper))
         leave_queue(keeper);

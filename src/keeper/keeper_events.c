@@ -34,7 +34,10 @@ static void take_signal(struct keeper *keeper, const struct signals_received *re
 
     if (running && keeper->hold) {
         /* A signal to all that is around the caller ends the caller too, under the lock. */
-        if (signals_end(number))
+        if (signals_end(number) && keeper->run.state == RUN_LINGERING)
+            log_info("%s is held until nobody inside %s uses it any more", keeper->options->lock,
+                     keeper->hold->name);
+        else if (signals_end(number))
             log_info("%s is held until %s ends; --unlock releases it", keeper->options->lock,
                      keeper->hold->name);
     } else if (running) {
@@ -108,14 +111,13 @@ static void heed_revoke(struct keeper *keeper)
     keeper->news.revoked = true;
     who = *who ? who : "somebody";
     if (keeper->run.state != RUN_NOT_BEGUN) {
-        log_notice("%s is sent %s: %s is asked for by %s", keeper->command->argv[0],
-                   signals_name(options->signal, signal), lock, who);
+        log_notice("%s%s is sent %s: %s is asked for by %s",
+                   keeper->run.state == RUN_LINGERING ? "what is left of " : "",
+                   keeper->command->argv[0], signals_name(options->signal, signal), lock, who);
         guard_order(&keeper->guard, GUARD_ASK, options->signal);
     } else {
         log_notice("%s %s: %s is asked for by %s", keeper->command->argv[0],
-                   keeper->hold && !keeper->command->in_place ? "does not get it"
-                                                              : "is not started",
-                   lock, who);
+                   keeper_starts_nothing(keeper) ? "does not get it" : "is not started", lock, who);
         keeper->news.ended_by = options->signal;
     }
 }

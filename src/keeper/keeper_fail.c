@@ -77,16 +77,26 @@ static void ended_by_signal(struct keeper *keeper)
     keeper_stop(keeper, EXITCODE_SIGNAL + keeper->news.ended_by);
 }
 
+bool keeper_starts_nothing(const struct keeper *keeper)
+{
+    return keeper->hold && !keeper->command->in_place;
+}
+
 bool keeper_front_died(struct keeper *keeper)
 {
-    log_error("zkflock was killed, so the command is ended and the lock released");
+    log_error("zkflock was killed, so %s",
+              keeper->run.state != RUN_NOT_BEGUN ? "the command is ended and the lock released"
+              : keeper_starts_nothing(keeper)    ? "the lock is not taken"
+                                                 : "the command is not started");
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 
 bool keeper_guard_died(struct keeper *keeper)
 {
-    log_error("the guard process was killed, so the command was %s",
-              keeper->run.state == RUN_NOT_BEGUN ? "not started" : "ended");
+    log_error("the guard process was killed, so the %s",
+              keeper->run.state != RUN_NOT_BEGUN ? "command was ended"
+              : keeper_starts_nothing(keeper)    ? "lock was not taken"
+                                                 : "command was not started");
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 
@@ -99,11 +109,11 @@ static bool is_joining(const struct keeper *keeper)
     return keeper->try.locks && lockset_phase(keeper->try.locks) == LOCK_JOINING;
 }
 
-static void caller_ended(struct keeper *keeper)
+bool keeper_caller_ended(struct keeper *keeper)
 {
     log_error("%s, which %s was to be held for, has ended", keeper->hold->name,
               keeper->options->lock);
-    keeper_stop(keeper, EXITCODE_USAGE);
+    return keeper_stop(keeper, EXITCODE_USAGE);
 }
 
 bool keeper_cut_short(struct keeper *keeper)
@@ -117,7 +127,7 @@ bool keeper_cut_short(struct keeper *keeper)
     else if (keeper->try.session && session_refused(keeper->try.session))
         keeper_not_taken(keeper, EXITCODE_NOPERM, contact_refused(keeper->try.session));
     else if (keeper->news.caller_ended && !is_joining(keeper))
-        caller_ended(keeper);
+        keeper_caller_ended(keeper);
     else
         return false;
     return true;

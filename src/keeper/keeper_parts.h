@@ -89,6 +89,9 @@ void keeper_ended_by_limit(struct keeper *keeper);
 
 /* ---- keeper_fail.c ---- */
 
+/* Returns whether nothing is to be started: --hold takes the lock for a process that runs. */
+bool keeper_starts_nothing(const struct keeper *keeper);
+
 /* Sets the status to exit with and returns false, for a phase to return. */
 bool keeper_stop(struct keeper *keeper, int status);
 
@@ -96,6 +99,7 @@ bool keeper_stop(struct keeper *keeper, int status);
 bool keeper_not_taken(struct keeper *keeper, int status, char *why);
 bool keeper_front_died(struct keeper *keeper);
 bool keeper_guard_died(struct keeper *keeper);
+bool keeper_caller_ended(struct keeper *keeper);
 
 /* Does the same if the ensemble cannot be reached, which is an error only in the last try. */
 bool keeper_unreachable(struct keeper *keeper, char *why);

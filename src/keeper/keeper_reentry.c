@@ -20,7 +20,7 @@ void keeper_release(struct keeper *keeper)
         return;
     keeper->users.caller_left = true;
     if (keeper->users.reentry)
-        reentry_allow_unlock(keeper->users.reentry, NULL);
+        reentry_given_back(keeper->users.reentry);
     tree_forget_caller();
     guard_order(&keeper->guard, GUARD_RELEASE, 0);
 }
@@ -48,6 +48,10 @@ void keeper_announce(struct keeper *keeper)
 
     if (!keeper->hold || keeper->users.caller_told)
         return;
+    /* Not before: an --unlock that came first would leave a caller that is told to have the lock.
+     */
+    if (keeper->users.reentry)
+        reentry_allow_unlock(keeper->users.reentry, options->lock);
     if (options->hold_export &&
         !environment_print(keeper->hold->exported, options->lock, keeper_node(keeper),
                            keeper_token(keeper),
@@ -95,8 +99,6 @@ void keeper_offer(struct keeper *keeper)
     keeper->users.reentry = reentry_offer(&terms);
     if (!keeper->users.reentry)
         log_warning("zkflocks inside the command cannot use the lock: %s", strerror(errno));
-    else if (keeper->hold)
-        reentry_allow_unlock(keeper->users.reentry, keeper->options->lock);
 }
 
 /*

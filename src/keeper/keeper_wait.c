@@ -32,7 +32,7 @@ static bool tells_lines(const struct keeper *keeper)
 static bool at_terminal(const struct keeper *keeper)
 {
     return log_get_level() >= LOG_LEVEL_WARNING && keeper->options->log_format == LOG_FORMAT_TEXT &&
-           status_line_wanted(keeper->command->inherited.process_group);
+           status_line_wanted(keeper->command->inherited.process_group, keeper->hold != NULL);
 }
 
 /* Returns a line about the wait, to be freed. */

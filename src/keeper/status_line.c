@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "process/process.h"
+
 enum { WIDTH_UNKNOWN = 80, TEXT_MAX = 1024 };
 
 /* The library's threads clear the line, too, before what they log. */
@@ -22,12 +24,16 @@ static bool can_clear(void)
     return isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-bool status_line_wanted(pid_t process_group)
+bool status_line_wanted(pid_t process_group, bool under_hold)
 {
+    struct process parent;
     pid_t foreground;
 
     if (!can_clear())
         return false;
+    if (under_hold)
+        return !process_read(getppid(), &parent) || parent.foreground < 0 ||
+               parent.foreground == process_group;
     foreground = tcgetpgrp(STDERR_FILENO);
     return foreground < 0 ? errno == ENOTTY : foreground == process_group;
 }

@@ -10,9 +10,11 @@
 
 /*
  * Returns whether there is somebody to read it: stderr is a terminal that can clear a line, with
- * this process group in the foreground, or not the controlling terminal at all.
+ * the caller's process group in the foreground, or not the controlling terminal at all. under_hold:
+ * the parent, which is in the caller's session, knows the controlling terminal, and not this
+ * process.
  */
-bool status_line_wanted(pid_t process_group);
+bool status_line_wanted(pid_t process_group, bool under_hold);
 
 /* Shows this text, cut to the terminal's width; what would change a terminal becomes '?'. */
 void status_line_show(const char *text);

@@ -61,6 +61,7 @@ struct reentry {
     int spare; /* a descriptor to read /proc with when no other is left */
     char name[AROUND_NAME_SIZE];
     const char *unlockable; /* the lock that --unlock may ask for; NULL: none */
+    bool given_back;        /* by the caller of --hold */
     bool closed;
     bool crowded; /* descriptors ran out, and somebody may wait to be accepted */
     struct guest *guests;
@@ -193,9 +194,8 @@ static void welcome_some(struct reentry *reentry)
  */
 static enum reentry_answer judge(const struct reentry *reentry, const struct wire_request *request)
 {
-    /* A hold that was asked to give its lock back will do so: waiting for it is not in vain. */
-    if (request->verb == WIRE_PROBE && reentry->terms.kind == REENTRY_CALLER &&
-        !reentry->unlockable)
+    /* The lock comes free: waiting for it is not in vain. */
+    if (request->verb == WIRE_PROBE && reentry->given_back)
         return REENTRY_UNKNOWN;
     for (size_t i = 0; i < reentry->terms.count; i++) {
         const struct reentry_lock *held = &reentry->terms.locks[i];
@@ -349,6 +349,12 @@ void reentry_close(struct reentry *reentry)
 void reentry_allow_unlock(struct reentry *reentry, const char *path)
 {
     reentry->unlockable = path;
+}
+
+void reentry_given_back(struct reentry *reentry)
+{
+    reentry->unlockable = NULL;
+    reentry->given_back = true;
 }
 
 bool reentry_unlock_wanted(const struct reentry *reentry)

@@ -84,8 +84,12 @@ bool reentry_past_user(struct reentry *reentry, struct procid *user);
  */
 void reentry_answer(struct reentry *reentry, const char *node, int64_t token);
 
-/* Lets --unlock ask for the lock of that path back; NULL: for none any more. */
+/* Lets --unlock ask for the lock of that path back, from now on; before, there is nothing to ask.
+ */
 void reentry_allow_unlock(struct reentry *reentry, const char *path);
+
+/* The caller has given the lock back, or has ended: neither --unlock nor a probe finds it here. */
+void reentry_given_back(struct reentry *reentry);
 
 /* Returns whether an --unlock waits for its answer. */
 bool reentry_unlock_wanted(const struct reentry *reentry);

@@ -89,7 +89,7 @@ void front_before_command(const struct front *front)
     if (front->state == FRONT_ABSENT)
         witness_forget(&front->witness);
     else
-        front_say(front->link, (struct front_message){.type = MESSAGE_FORGET});
+        front_say(front->link, (struct front_message){.type = MESSAGE_BEGIN});
 }
 
 void front_introduce(const struct front *front, pid_t guard)
@@ -101,11 +101,12 @@ void front_introduce(const struct front *front, pid_t guard)
 void front_stop(const struct front *front, int number, pid_t command, bool keeper_too)
 {
     if (front->state != FRONT_ABSENT) {
-        front_say(front->link, (struct front_message){.type = MESSAGE_STOP,
-                                                      .number = number,
-                                                      .flag = keeper_too,
-                                                      .command = command});
-        if (keeper_too)
+        bool told = front_say(front->link, (struct front_message){.type = MESSAGE_STOP,
+                                                                  .number = number,
+                                                                  .flag = keeper_too,
+                                                                  .command = command});
+
+        if (keeper_too && told)
             raise(SIGSTOP); /* the front continues the keeper */
     } else if (keeper_too) {
         signals_stop_self(number);
@@ -161,11 +162,16 @@ bool front_become(struct front *front, const char *environment, size_t len)
     return true;
 }
 
-void front_end(struct front *front, int status)
+void front_tell_status(const struct front *front, int status)
 {
-    witness_end(&front->witness);
     if (front->state == FRONT_PRESENT)
         front_say(front->link, (struct front_message){.type = MESSAGE_END,
                                                       .number = status,
                                                       .flag = front->restores_terminal});
+}
+
+void front_end(struct front *front, int status)
+{
+    witness_end(&front->witness);
+    front_tell_status(front, status);
 }

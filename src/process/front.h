@@ -8,14 +8,17 @@
  *     front_before_command()   before the command starts
  *     front_stop()             when job control has stopped the command: zkflock stops too
  *     front_release()          with --hold, when the lock is held: the caller goes on
+ *     front_become()           the same with --no-fork: the front becomes the command
  *     front_restore_terminal() when the command was killed
  *     front_forsake()          before the guard leaves
+ *     front_tell_status()      when the status is known, also if it changes
  *     front_end()              last
  *
  * Under a terminal the caller waits for a process of its own, the front, which is the keeper's
  * parent.  Ctrl-Z stops front and command, while the keeper goes on with the proofs of life,
  * without which the lock would be lost.  Without a terminal, as in cron, in CI and under systemd,
- * there is no job control and no front, and the caller waits for the keeper itself.
+ * there is no job control and no front, and the caller waits for the keeper itself; unless the
+ * front has to end, or become the command, while the keeper goes on: with --hold and --no-fork.
  */
 #ifndef ZKFLOCK_FRONT_H
 #define ZKFLOCK_FRONT_H
@@ -115,6 +118,9 @@ bool front_become(struct front *front, const char *environment, size_t len);
  * Tells the front, where there is one, the status to end with when the keeper has ended.  Without a
  * front the keeper has to end with that status.
  */
+void front_tell_status(const struct front *front, int status);
+
+/* Tells it, and ends the witness. */
 void front_end(struct front *front, int status);
 
 #endif

@@ -12,10 +12,10 @@
 
 /* SIGNAL goes to the keeper, as does the answer to FORSAKE; all others go to the front. */
 enum front_message_type {
-    MESSAGE_SIGNAL, /* number: the signal; flag: the caller's process group has got it */
-    MESSAGE_GUARD,  /* number: the guard's pid */
-    MESSAGE_STOP,   /* number: the signal; flag: the keeper stops too; command: what has stopped */
-    MESSAGE_FORGET,
+    MESSAGE_SIGNAL,  /* number: the signal; flag: the caller's process group has got it */
+    MESSAGE_GUARD,   /* number: the guard's pid */
+    MESSAGE_STOP,    /* number: the signal; flag: the keeper stops too; command: what has stopped */
+    MESSAGE_BEGIN,   /* the command starts, and has not got the signals until now */
     MESSAGE_FORSAKE, /* answered by the same */
     MESSAGE_END, /* number: the status to end with when the keeper has ended; flag: first restore
                     the terminal's settings */
@@ -30,8 +30,8 @@ struct front_message {
     int32_t command; /* its pid; 0: none */
 };
 
-/* Sends it.  Reading tells of a dead other side, not this. */
-void front_say(int link, struct front_message message);
+/* Sends it; returns false if the other side is dead. */
+bool front_say(int link, struct front_message message);
 
 /*
  * Forks, as front_start() says: the caller's child becomes the front, which never returns, and its

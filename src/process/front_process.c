@@ -16,9 +16,9 @@
 #include "process/process.h"
 #include "process/terminal.h"
 
-void front_say(int link, struct front_message message)
+bool front_say(int link, struct front_message message)
 {
-    send(link, &message, sizeof(message), MSG_NOSIGNAL);
+    return send(link, &message, sizeof(message), MSG_NOSIGNAL) == sizeof(message);
 }
 
 struct front_process {
@@ -28,6 +28,7 @@ struct front_process {
     pid_t keeper; /* or, with command->in_place, what stands in between */
     pid_t guard;
     int status;       /* -1: not known yet */
+    bool begun;       /* the command was about to start */
     bool interrupted; /* by Ctrl-C */
     front_last_words *last_words;
     struct witness witness;
@@ -49,25 +50,49 @@ static _Noreturn void end(struct front_process *process, int status)
     _exit(status);
 }
 
-/* Ends the front when the link has closed: the keeper has ended by itself, or was killed. */
+/*
+ * Waits for the guard of a killed keeper, now a child of the front, to give the place in the queue
+ * back; not for a caller who does not want to wait.
+ */
+static void await_guard(const struct front_process *process)
+{
+    struct pollfd fd = {.fd = process->signal_fd, .events = POLLIN};
+    struct signals_received signal = {0};
+
+    while (process->guard > 0 && waitpid(process->guard, NULL, WNOHANG) == 0) {
+        poll(&fd, 1, -1); /* SIGCHLD is one of them */
+        while (signals_next(process->signal_fd, &signal))
+            if (signals_end(signal.number))
+                return;
+    }
+}
+
+/* Returns what the keeper's death means. */
+static const char *fate(const struct front_process *process)
+{
+    if (process->begun)
+        return "the command was ended";
+    return process->command->hold && !process->command->in_place ? "the lock was not taken"
+                                                                 : "the command was not started";
+}
+
+/*
+ * Ends the front when the link has closed: the keeper has ended by itself, or was killed.  The
+ * guard has the link open, too, until nothing is left of the command.
+ */
 static _Noreturn void finish(struct front_process *process)
 {
     /* What stands in between has stopped with a keeper that was stopped, and may still be. */
     if (process->command->in_place)
         kill(process->keeper, SIGKILL);
     waitpid(process->keeper, NULL, 0);
-    if (process->status >= 0) {
-        if (process->restores_terminal)
-            terminal_restore(&process->terminal);
-        end(process, process->status);
-    }
-    /* It was killed.  The guard has the link open, too, so it has ended the command; as a child of
-       the front, now, it has to be reaped. */
-    if (process->guard > 0)
-        waitpid(process->guard, NULL, 0);
-    terminal_restore(&process->terminal);
-    log_error("the keeper process was killed, so the command was ended");
-    end(process, EXITCODE_INTERNAL);
+    if (process->status < 0 || process->restores_terminal)
+        terminal_restore(&process->terminal);
+    if (process->status < 0)
+        process->status =
+            log_failure(EXITCODE_INTERNAL, "the keeper process was killed, so %s", fate(process));
+    await_guard(process);
+    end(process, process->status);
 }
 
 /* ---- --no-fork ---- */
@@ -116,9 +141,25 @@ static void take_signals_back(const struct front_process *process)
             raise(number);
 }
 
+/*
+ * Ends the front if what stands in between was killed: the keeper may be a child of this process
+ * now, and gives the lock back when this process has ended.
+ */
+static void end_if_adopting(struct front_process *process)
+{
+    siginfo_t info = {0};
+
+    waitid(P_PID, (id_t)process->keeper, &info, WEXITED | WNOHANG | WNOWAIT);
+    if (info.si_pid && info.si_code != CLD_EXITED)
+        end(process,
+            log_failure(EXITCODE_INTERNAL,
+                        "a process of zkflock was killed, so the command was not started"));
+}
+
 static _Noreturn void become(struct front_process *process)
 {
     prctl(PR_SET_CHILD_SUBREAPER, 0);
+    end_if_adopting(process); /* a death from now on gives the keeper another parent */
     kill(process->keeper, SIGKILL);
     waitpid(process->keeper, NULL, 0);
     signals_drop_child();
@@ -203,7 +244,8 @@ static void hear_keeper(struct front_process *process)
         process->restores_terminal = message.flag != 0;
     } else if (message.type == MESSAGE_GUARD) {
         process->guard = message.number;
-    } else if (message.type == MESSAGE_FORGET) {
+    } else if (message.type == MESSAGE_BEGIN) {
+        process->begun = true;
         witness_forget(&process->witness);
     } else if (message.type == MESSAGE_FORSAKE) {
         prctl(PR_SET_CHILD_SUBREAPER, 0);
@@ -248,6 +290,8 @@ static _Noreturn void serve(struct front_process *process)
         poll(fds, 2, -1);
         while (signals_next(process->signal_fd, &signal))
             hear_signal(process, &signal);
+        if (process->command->in_place)
+            end_if_adopting(process);
         hear_keeper(process);
     }
 }

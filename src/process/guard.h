@@ -45,6 +45,7 @@ struct guard_mandate {
     enum lease_on_lost on_lost;
     pid_t caller;    /* --hold: the process that the lock is held for; 0: there is a command */
     int caller_fd;   /* a pidfd of it; -1 */
+    int front_link;  /* the keeper's, to be closed when nothing is left of the command; -1 */
     bool whole_tree; /* --tree: the command has ended when all its descendants have */
 };
 

@@ -62,6 +62,8 @@ _Noreturn void guard_settle(const struct guard_state *guard)
 {
     const struct guard_mandate *mandate = guard->mandate;
 
+    if (mandate->front_link >= 0)
+        close(mandate->front_link);
     legacy_settle(mandate->legacy, mandate->servers, mandate->access, SETTLE_PATIENCE);
     _exit(EXITCODE_INTERNAL);
 }

@@ -42,7 +42,7 @@ bool process_read(pid_t pid, struct process *process)
         return false;
     *process = (struct process){.pid = pid, .state = name_end[2]};
 
-    /* As proc(5) counts them; 7 is the terminal, 9 the flags, 22 the start. */
+    /* As proc(5) counts them; 7 is the terminal, 8 its foreground, 9 the flags, 22 the start. */
     char *at = name_end + 3;
     unsigned long long fields[23] = {0};
 
@@ -50,6 +50,7 @@ bool process_read(pid_t pid, struct process *process)
         fields[i] = strtoull(at, &at, 10);
     process->parent = (pid_t)fields[4];
     process->terminal = (int)fields[7];
+    process->foreground = (pid_t)fields[8];
     process->flags = (unsigned int)fields[9];
     process->start = fields[22];
     return true;

@@ -14,6 +14,7 @@ struct process {
     pid_t parent;       /* 0: in another pid namespace */
     unsigned int flags; /* the kernel's, PF_... */
     int terminal;       /* the device of its controlling terminal; 0: it has none */
+    pid_t foreground;   /* the process group in that terminal's foreground; -1: there is none */
     char state;         /* a letter as ps(1) shows it */
     uint64_t start;     /* with the pid it identifies one process for good */
     bool listed;        /* found in its parent's list of children: only pid and parent are known */

@@ -113,9 +113,9 @@ static bool kill_children(pid_t *child, struct tree_child *kept)
 
 bool tree_kill(pid_t *child, struct tree_child *kept)
 {
-    if (!kill_children(child, kept) || !tree_outsiders_ended())
+    if (!kill_children(child, kept) || tree_outsider_left())
         tree_signal(SIGKILL, *child);
-    return reap(child, kept) && tree_outsiders_ended();
+    return reap(child, kept) && tree_outsider_left() == 0;
 }
 
 int64_t tree_kill_pause(unsigned int *round)
@@ -128,7 +128,7 @@ int64_t tree_kill_pause(unsigned int *round)
 }
 
 /* Returns a descendant that has not ended; 0: there is none. */
-static pid_t survivor_of_kill(void)
+static pid_t descendant_left(void)
 {
     struct tree tree = {.root = getpid()};
     pid_t survivor = 0;
@@ -147,7 +147,8 @@ static pid_t survivor_of_kill(void)
 
 bool tree_say_survivor(const char *command, const char *lock, bool lease_over)
 {
-    pid_t pid = survivor_of_kill();
+    pid_t descendant = descendant_left();
+    pid_t pid = descendant ? descendant : tree_outsider_left();
     char path[32];
     struct stat st;
     char owner[32] = "another user";
@@ -157,8 +158,9 @@ bool tree_say_survivor(const char *command, const char *lock, bool lease_over)
     snprintf(path, sizeof(path), "/proc/%d", (int)pid);
     if (stat(path, &st) == 0)
         snprintf(owner, sizeof(owner), "uid %u", (unsigned int)st.st_uid);
-    log_error("process %d (%s), which %s has started, cannot be killed: %s %s", (int)pid, owner,
-              command, lock,
+    log_error("process %d (%s)%s%s%s cannot be killed: %s %s", (int)pid, owner,
+              descendant ? ", which " : "", descendant ? command : "",
+              descendant ? " has started," : "", lock,
               lease_over ? "may have its next holder now, at the same time"
                          : "is not released before it has ended");
     return true;

@@ -98,8 +98,8 @@ bool tree_kill(pid_t *child, struct tree_child *kept);
 int64_t tree_kill_pause(unsigned int *round);
 
 /*
- * Says which process of the command, by its name, lives on though it was sent KILL, and what that
- * means for the lock.  Returns false if there is none any more.
+ * Says which process of the command, by its name, or which outsider, lives on though it was sent
+ * KILL, and what that means for the lock.  Returns false if there is none any more.
  */
 bool tree_say_survivor(const char *command, const char *lock, bool lease_over);
 

@@ -166,12 +166,12 @@ size_t tree_signal_outsiders(struct tree *tree, int signal)
     return sent;
 }
 
-bool tree_outsiders_ended(void)
+pid_t tree_outsider_left(void)
 {
     for (size_t i = 0; i < outsiders_len; i++)
         if (!has_ended(&outsiders[i]))
-            return false;
-    return true;
+            return outsiders[i].id.pid;
+    return 0;
 }
 
 bool tree_outsiders_gone(void)
@@ -186,5 +186,5 @@ bool tree_outsiders_gone(void)
     find_outsiders(&tree);
     free(tree.all.items);
     tree_reserve();
-    return tree_outsiders_ended();
+    return tree_outsider_left() == 0;
 }

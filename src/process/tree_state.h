@@ -49,7 +49,7 @@ void tree_forget_ended(void);
 /* Signals the outsiders and their descendants, and marks them alone.  Returns how many. */
 size_t tree_signal_outsiders(struct tree *tree, int signal);
 
-/* Returns whether all outsiders that are known have ended. */
-bool tree_outsiders_ended(void);
+/* Returns an outsider that has not ended; 0: all that are known have. */
+pid_t tree_outsider_left(void);
 
 #endif
