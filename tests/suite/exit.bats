@@ -117,6 +117,10 @@ start_at_terminal() { # start_at_terminal [OPTION]...: its processes in $front, 
   terminal "send=zkflock --session-timeout 1 $* $LOCK sh -c '$payload' 2>log; echo status \$?\\n" \
     'expect=status' file=looked 'expect= ' >session 2>&1 3>&- 4>&- &
   person=$!
+  find_family
+}
+
+find_family() {
   eventually test -e started
   for front in $(marked_processes); do
     [ "$(cat "/proc/$front/comm")" = zkflock ] || continue
@@ -143,6 +147,66 @@ start_at_terminal() { # start_at_terminal [OPTION]...: its processes in $front, 
   wait "$person"
   assert grep -q 'status 70' session
   zk "$ONE" await-count "$LOCK" 0
+}
+
+@test "at a terminal, 70 when the keeper is killed while it waits: the command was not started, the lock not taken" {
+  hold "$LOCK" release
+  for use in "$LOCK touch ran" "--hold $LOCK" "-F $LOCK touch ran"; do
+    terminal "send=zkflock -v $use 2>log; echo status \$?\n" 'expect=status 70' >session 2>&1 3>&- 4>&- &
+    person=$!
+    eventually contains log "waiting for"
+    kill -KILL "$(ps -o ppid= -p "$(other_guard "$holder")" | tr -d ' ')"
+    acted "$person"
+    case $use in
+      --hold*) assert contains log "the keeper process was killed, so the lock was not taken" ;;
+      *) assert contains log "the keeper process was killed, so the command was not started" ;;
+    esac
+    zk "$ONE" await-count "$LOCK" 1
+    rm log
+  done
+  touch release
+  ends_with 0 "$holder"
+  assert_not_exist ran
+}
+
+@test "at a terminal: the keeper is killed while it gives the lock back: the status is the command's" {
+  open_proxy none 0
+  payload='touch started; until [ -e end ]; do sleep 0.05; done; exit 3' \
+    start_at_terminal -z "$VIA" --session-timeout 20 --lease 20
+  kill -STOP "$proxy_pid"
+  touch end
+  eventually in_command "$guard" 0
+  kill -KILL "$keeper"
+  eventually gone "$keeper"
+  kill -CONT "$proxy_pid"
+  eventually gone "$front"
+  touch looked
+  wait "$person"
+  assert grep -q 'status 3' session
+  assert_equal "$(cat log)" ""
+  zk "$ONE" await-count "$LOCK" 0
+  close_proxy
+}
+
+in_command() { [ "$(pgrep -c -P "$1")" -eq "$2" ]; } # in_command GUARD N: it has N children
+
+@test "at a terminal: the keeper is killed and no server answers: Ctrl-C is heard while the guard gives the place back" {
+  open_proxy none 0
+  terminal "send=zkflock -z $VIA --session-timeout 20 $LOCK sh -c '$payload' 2>log; echo status \$?\n" \
+    file=killed key=c 'expect=status 70' >session 2>&1 3>&- 4>&- &
+  person=$!
+  find_family
+  kill -STOP "$proxy_pid"
+  kill -KILL "$keeper"
+  eventually contains log "the keeper process was killed, so the command was ended"
+  refute gone "$guard"
+  refute gone "$front"
+  touch killed
+  acted "$person"
+  refute gone "$guard"
+  kill -CONT "$proxy_pid"
+  zk "$ONE" await-count "$LOCK" 0
+  close_proxy
 }
 
 @test "at a terminal, kill -9 of zkflock: the command is ended, the lock given back, counted" {

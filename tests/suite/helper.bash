@@ -129,6 +129,15 @@ gone() {
   read -rd '' status 2>/dev/null <"/proc/$1/status" || true
   [[ $status != *State:$'\t'[!ZX]* ]]
 }
+# took PID: true if that process has taken all signals that were sent to it; without a fork, for a loop
+# after which the next one follows at once.
+took() {
+  local field value
+  while read -r field value; do
+    if [ "$field" = ShdPnd: ]; then [[ ! $value =~ [1-9a-f] ]] && return 0; fi
+  done <"/proc/$1/status"
+  return 1
+}
 in_state() { [ "$(ps -o state= -p "$1")" = "$2" ]; } # in_state PID LETTER
 
 # now prints the time in ms of CLOCK_BOOTTIME, which zkflock uses; when FILE prints the time that a
@@ -208,6 +217,12 @@ family() {
   local keeper
   keeper=$(children "$1" zkflock)
   echo "$1 $keeper $(children "${keeper:-$1}" lock-guard)"
+}
+
+# other_guard PID: the guard of another keeper than that.
+other_guard() {
+  # shellcheck disable=SC2046 # pids
+  ps -o pid=,ppid=,comm= -p $(marked_processes) | awk -v not="$1" '$3 == "lock-guard" && $2 != not { print $1 }'
 }
 
 # asks_outer [PID]: true if somebody has connected to the zkflock whose $ZKFLOCK_HELD is in the file

@@ -347,11 +347,12 @@ unkillable() {
 
 @test "--hold: a script that cannot be killed at once keeps its lock until it has ended, no longer" {
   becoming
-  as_nobody sh -c 'zkflock --hold --lease 300 --for $$ "$1" && exec become' sh "$LOCK"
+  as_nobody sh -c 'zkflock --hold --lease 4 --for $$ "$1" && exec become' sh "$LOCK"
   eventually test -e became -a -s beats
   below=$(children "$nobody" become)
   kill -KILL "$(children "$(keeper_of_hold)" lock-guard)"
   eventually gone "$below"
+  eventually contains "$BATS_TEST_TMPDIR/log" "process $nobody (uid 0) cannot be killed: $LOCK is not released before it has ended"
   run -1 zkflock -w 1 "$LOCK" true
   touch release
   ends_with 0 "$nobody"

@@ -204,6 +204,70 @@ is_held() { zkflock --list --held --names "$LOCK" | grep -qx "$LOCK"; }
   assert_not_exist ran
 }
 
+@test "-F: without what stands between it and its keeper it ends, or its command would have the keeper as a child" {
+  hold "$LOCK" release
+  wait_in_line log -F "$LOCK" touch ran
+  kill -KILL "$(children "$waiter" zkflock)"
+  ends_with 70 "$waiter"
+  assert contains log "a process of zkflock was killed, so the command was not started"
+  eventually has_contenders 1
+  # The same when the lock is held, and the front has not become the command yet.
+  wait_in_line log -F "$LOCK" touch ran
+  kill -STOP "$waiter"
+  touch release
+  ends_with 0 "$holder"
+  eventually is_held
+  kill -KILL "$(children "$waiter" zkflock)"
+  kill -CONT "$waiter"
+  ends_with 70 "$waiter"
+  eventually is_free "$LOCK"
+  assert_not_exist ran
+}
+
+# offers PID: true if a keeper offers a lock that it holds for that process.
+offers() { grep -q "@zkflock-hold-[0-9a-f]*-$1-" /proc/net/unix; }
+
+@test "-F and --hold: --unlock finds no lock before the caller has it" {
+  local use
+  for use in -F --hold; do
+    hold "$LOCK" release
+    cat >caller <<END
+[ "$use" = -F ] && exec zkflock -v -F "$LOCK" touch ran
+zkflock -v --hold --for \$\$ "$LOCK" && touch ran && exec sleep 1000
+END
+    script sh 2>log <caller
+    eventually contains log "waiting for"
+    guard=$(other_guard "$holder")
+    kill -STOP "$guard"
+    touch release
+    ends_with 0 "$holder"
+    eventually offers "$script"
+    run -1 zkflock --unlock --for "$script" "$LOCK"
+    assert_output --partial "is not held for that process"
+    kill -CONT "$guard"
+    eventually test -e ran
+    kill -KILL "$script" || true
+    eventually is_free "$LOCK"
+    rm ran release log
+  done
+}
+
+@test "-F: stopped with its keeper, and killed: nothing of it stays" {
+  hold "$LOCK" release
+  wait_in_line log -F "$LOCK" touch ran
+  keeper=$(children "$(children "$waiter" zkflock)" zkflock)
+  kill -STOP "$keeper"
+  eventually in_state "$keeper" T
+  kill -TSTP "$waiter"
+  eventually took "$waiter" # and passed on to the keeper, which hears it when its front is dead
+  kill -KILL "$waiter"
+  eventually gone "$keeper"
+  eventually has_contenders 1
+  touch release
+  ends_with 0 "$holder"
+  assert_not_exist ran
+}
+
 @test "-F: a signal that comes when the keeper no longer listens reaches the command" {
   hold "$LOCK" release
   wait_in_line log -F "$LOCK" touch ran

@@ -252,7 +252,7 @@ readonly waits='mkfifo go; echo >ready; read -r _ <go; exit 6'
   kill -STOP "$keeper"
   for signal in TSTP CONT; do
     kill "-$signal" -- "-$zkflock"
-    eventually eval '! pending'
+    eventually took "$zkflock"
   done
   kill -CONT "$keeper"
   touch release
@@ -504,15 +504,6 @@ one_by_one() { # one_by_one NAME
   kill "-$1" "$zkflock" $others
 }
 
-# True if zkflock has not taken a signal yet; without a fork, since the next one follows at once.
-pending() {
-  local field value
-  while read -r field value; do
-    if [ "$field" = ShdPnd: ]; then [[ $value =~ [1-9a-f] ]] && return 0; fi
-  done <"/proc/$zkflock/status"
-  return 1
-}
-
 # As timeout(1) does: zkflock first, and when it has taken that one, all of its group.  At once, be
 # the machine as busy as it may.
 together() { # together NAME
@@ -592,7 +583,7 @@ once_though_late() { # once_though_late NAME
   wait_in_line log "$LOCK" ./recorder
   zkflock=$waiter
   kill -CONT -- "-$zkflock"
-  while pending; do :; done
+  until took "$zkflock"; do :; done
   touch end
   eventually test -e ready
   # Within the second in which the two could be the same one.

@@ -56,13 +56,14 @@ on_terminal() { # on_terminal WORDS...: what a person types who waits, on a term
 @test "terminal: no line from a job in the background, on a dumb terminal, with -q, or elsewhere" {
   hold "$LOCK" release
   terminal "send=TERM=xterm zkflock $LOCK touch background &\n" \
+    "send=TERM=xterm zkflock -F $LOCK touch background &\n" "send=TERM=xterm zkflock --hold --for \$\$ -w 2 $LOCK &\n" \
     "send=TERM=dumb zkflock -w 1 $LOCK true; echo dumb \$?\n" "expect=dumb 1" \
     "send=TERM=xterm zkflock -q -w 1 $LOCK true; echo quiet \$?\n" "expect=quiet 1" \
     "send=TERM=xterm zkflock -w 1 $LOCK true 2>log; echo elsewhere \$?\n" "expect=elsewhere 1" \
     touch=release file=background >session || { cat session; false; }
   run -1 grep -F "waiting for" session
   run -0 cat log
-  assert_output --regexp "^zkflock: $LOCK is still busy after 1 s: 2 ahead, held for "
+  assert_output --regexp "^zkflock: $LOCK is still busy after 1 s: [0-9] ahead, held for "
   refute_output --partial "$CLEAR"
   wait "$holder"
 }
