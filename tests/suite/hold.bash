@@ -26,6 +26,9 @@ is_busy() {
 }
 is_free() { zkflock -q -n "$1" true; }
 
+# offers PID: true if a keeper offers a lock that it holds for that process.
+offers() { grep -q "@zkflock-hold-[0-9a-f]*-$1-" /proc/net/unix; }
+
 # has_sockets N PID: true if that process has N sockets.
 has_sockets() { [ "$(sockets "$2")" -eq "$1" ]; }
 sockets() { find "/proc/$1/fd" -lname 'socket:*' | wc -l; }

@@ -434,6 +434,27 @@ EOF
   ends_with 0 "$holder"
 }
 
+@test "--hold: a process that ends when the lock is held, but before it is told, does not have it" {
+  hold "$LOCK" release
+  setsid sleep 1000 3>&- 4>&- &
+  script=$!
+  wait_in_line log --hold --for "$script" "$LOCK"
+  guard=$(other_guard "$holder")
+  keeper=$(ps -o ppid= -p "$guard" | tr -d ' ')
+  kill -STOP "$guard"
+  touch release
+  ends_with 0 "$holder"
+  eventually offers "$script"
+  kill -STOP "$keeper"
+  kill -KILL "$script"
+  kill -CONT "$guard"
+  eventually in_state "$guard" S # with both told: that it has begun, and that the process has ended
+  kill -CONT "$keeper"
+  ends_with 64 "$waiter"
+  assert contains log "process $script, which $LOCK was to be held for, has ended"
+  nothing_left_of "$LOCK"
+}
+
 @test "--hold: a script without the environment of --export is refused instead of waiting for itself" {
   run -64 bash -c 'zkflock --hold "$1"; zkflock "$1" touch ran' bash "$LOCK"
   assert_output --regexp "^zkflock: $LOCK is held for process [0-9]+, which this one is part of, and this one would wait for itself; "

@@ -224,9 +224,6 @@ is_held() { zkflock --list --held --names "$LOCK" | grep -qx "$LOCK"; }
   assert_not_exist ran
 }
 
-# offers PID: true if a keeper offers a lock that it holds for that process.
-offers() { grep -q "@zkflock-hold-[0-9a-f]*-$1-" /proc/net/unix; }
-
 @test "-F and --hold: --unlock finds no lock before the caller has it" {
   local use
   for use in -F --hold; do

@@ -160,3 +160,16 @@ END
   assert_output --regexp "^zkflock: $LOCK is held by the zkflock around this one, and process [0-9]+ is around both: each would wait for the other; name a process inside with --for PID$"
   assert_equal "$(cat status)" 64
 }
+
+@test "outside: a process that has adopted the keeper of its hold may hold the lock once more" {
+  cat >adopter <<'END'
+import ctypes, os, re, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) # PR_SET_CHILD_SUBREAPER
+hold = ["zkflock", "--hold", "--for", str(os.getpid())]
+first = subprocess.run(hold + ["--export", sys.argv[1]], stdout=subprocess.PIPE, text=True).stdout
+os.environ["ZKFLOCK_HELD"] = re.search("ZKFLOCK_HELD='(.*)'", first)[1]
+sys.exit(subprocess.run(hold + [sys.argv[1]]).returncode)
+END
+  run -0 timeout 30 python3 adopter "$LOCK"
+  eventually is_free "$LOCK"
+}
