@@ -168,6 +168,23 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   assert_output 2
 }
 
+@test "-v: a wait for one lock, then for another one: each is told with its own holder" {
+  LOGNAME=ann hold "$LOCK.a" a
+  ann=$holder
+  LOGNAME=bob hold "$LOCK.b" b
+  wait_in_line log --with "$LOCK.b" "$LOCK.a" true
+  touch a
+  eventually contains log "waiting for $LOCK.b"
+  touch b
+  ends_with 0 "$waiter"
+  ends_with 0 "$ann"
+  ends_with 0 "$holder"
+  run -0 grep "waiting for" log
+  assert_line --index 0 --regexp "waiting for $LOCK.a: 1 ahead, held for .* by ann@"
+  assert_line --index 1 --regexp "waiting for $LOCK.b: 1 ahead, held for .* by bob@"
+  assert_equal "${#lines[@]}" 2
+}
+
 @test "zkflock says for how long the lock has been held at the end of the wait" {
   hold "$LOCK" release
   run -1 zkflock -w 2 "$LOCK" true
