@@ -43,8 +43,8 @@ static void leave_undoing(struct lock *lock)
  */
 static bool is_predecessor_own(const struct lock *lock)
 {
-    return lock->step == STEP_WATCH && lock->terms.kind == NAMING_UNFAIR &&
-           lock->rc[TAG_PREDECESSOR] == ZOK && lock->predecessor_owner == session_id(lock->session);
+    return lock->step == STEP_WATCH && lock_is_unfair(lock) && lock->rc[TAG_PREDECESSOR] == ZOK &&
+           lock->predecessor_owner == session_id(lock->session);
 }
 
 /* Waits for the flight under way; its landing comes back here. */

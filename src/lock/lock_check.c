@@ -53,7 +53,7 @@ void lock_check(const struct lock *lock)
     assert((lock->step == STEP_NONE) == !(under_way || lock->retry));
 
     if (lock->phase == LOCK_WAITING) {
-        assert(lock->node || lock->terms.kind == NAMING_UNFAIR);
+        assert(lock->node || lock_is_unfair(lock));
         assert(lock->step != STEP_JOIN || lock->retry);
     }
     if (lock->phase == LOCK_SETTLING)

@@ -3,6 +3,7 @@
  *
  *     lock_new.c     a lock is made, and freed
  *     lock.c         events and steps, and who takes them; its head has the diagram
+ *     queue_watch.c  the wait for the predecessor
  *     queue.c        from nothing to the head of the queue
  *     permit.c       the same for a permit of a semaphore
  *     early.c        proofs that the next in the queue sends while it waits
@@ -10,7 +11,8 @@
  *     held.c         while it is held: proofs of life, and how it is lost
  *     count.c        may the command start? the departures that nobody counted
  *     leave.c        giving a place or the lock back, giving up, and removing the lock
- *     step.c         what each step asks of the ensemble
+ *     step.c, step_write.c
+ *                    what each step asks of the ensemble
  *     flight.c       the answers to a step, gathered
  *     above.c        the answers about the znodes above the lock's
  *     lock_state.c   what all of them do to the state, see lock_state.h
@@ -24,6 +26,9 @@
 #include "lock/lock_state.h"
 
 /* ---- step.c: each sends the requests of one step; flight_landed() in lock.c takes it on ---- */
+
+/* Returns the data for the own znode, to be freed; settling_ms: see struct contender_terms. */
+char *step_own_data(const struct lock *lock, enum contender_state state, int64_t settling_ms);
 
 /* Makes /a, /a/b and, with the record, /a/b/c for the lock /a/b/c. */
 void step_make_parents(struct lock *lock);
@@ -70,18 +75,6 @@ void step_mark(struct lock *lock);
 /* Writes into the own znode for how long, ns, a vanished holder is waited for; beside the steps. */
 void step_tell_settling(struct lock *lock, int64_t settling);
 
-/* Counts out vanished contenders, LOCK_SQUARE_MAX at the most, if nothing has changed. */
-void step_square(struct lock *lock, uint32_t count);
-
-/* Does the same in the znode above a semaphore's, for those that vanished from a lock there. */
-void step_square_above(struct lock *lock);
-
-/* Writes a record with this base into a lock's znode that has none. */
-void step_adopt(struct lock *lock, uint32_t base);
-
-/* Asks for the right to write to the lock's znode, by a write that cannot be carried out. */
-void step_ask_write(struct lock *lock);
-
 /* Reads the parent for its version. */
 void step_read_version(struct lock *lock);
 
@@ -93,6 +86,20 @@ void step_claim(struct lock *lock);
 
 /* Lists and watches the children of a semaphore that has no permit left; reads the parent. */
 void step_count(struct lock *lock);
+
+/* ---- step_write.c: the same, for those that write to the lock's znode or delete one ---- */
+
+/* Counts out vanished contenders, LOCK_SQUARE_MAX at the most, if nothing has changed. */
+void step_square(struct lock *lock, uint32_t count);
+
+/* Does the same in the znode above a semaphore's, for those that vanished from a lock there. */
+void step_square_above(struct lock *lock);
+
+/* Writes a record with this base into a lock's znode that has none. */
+void step_adopt(struct lock *lock, uint32_t base);
+
+/* Asks for the right to write to the lock's znode, by a write that cannot be carried out. */
+void step_ask_write(struct lock *lock);
 
 /* Deletes the own znode, counted where there is a record to count in. */
 void step_leave(struct lock *lock);
@@ -111,13 +118,18 @@ void queue_acl_asked(struct lock *lock);
 void queue_joined(struct lock *lock);
 void queue_found(struct lock *lock);
 void queue_listed(struct lock *lock);
-void queue_watching(struct lock *lock);
 void queue_backed_off(struct lock *lock);
 void queue_proven(struct lock *lock);
 void queue_join_again(struct lock *lock);
 void queue_find_again(struct lock *lock);
 
-/* Goes on when VERIFY was answered; sets the watch again. */
+/* Takes the predecessor for the own znode, which a create whose answer was lost has made. */
+void queue_take_as_own(struct lock *lock);
+
+/* ---- queue_watch.c ---- */
+
+/* Go on when WATCH and VERIFY were answered; sets the watch again. */
+void queue_watching(struct lock *lock);
 void queue_verified(struct lock *lock);
 void queue_watch_again(struct lock *lock);
 

@@ -78,6 +78,11 @@ void lock_enter_held(struct lock *lock)
     lock->phase = LOCK_HELD;
 }
 
+bool lock_is_unfair(const struct lock *lock)
+{
+    return lock->terms.kind == NAMING_UNFAIR;
+}
+
 void lock_count_no_more(struct lock *lock)
 {
     lock->counting = COUNTING_FORBIDDEN;

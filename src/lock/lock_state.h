@@ -332,6 +332,9 @@ void lock_enter_held(struct lock *lock);
 /* Warns that the ACL of the lock's znode forbids counting in it, and goes on without. */
 void lock_count_no_more(struct lock *lock);
 
+/* Returns whether there is no queue for it. */
+bool lock_is_unfair(const struct lock *lock);
+
 /*
  * Returns the lease of a lock whose znode has no record, ms.  A contender that may not write there
  * holds by the default lease, so no other may take a shorter one, nor it a longer one.

@@ -6,11 +6,6 @@
 #include "base/xalloc.h"
 #include "lock/lock_parts.h"
 
-static bool is_unfair(const struct lock *lock)
-{
-    return lock->terms.kind == NAMING_UNFAIR;
-}
-
 /* Waits for the predecessor. */
 static void queue_up(struct lock *lock)
 {
@@ -55,8 +50,7 @@ void queue_backed_off(struct lock *lock)
     }
 }
 
-/* Takes the predecessor for the own znode, which a create whose answer was lost has made. */
-static void take_as_own(struct lock *lock)
+void queue_take_as_own(struct lock *lock)
 {
     xreplace(&lock->node, xstrdup(lock->predecessor));
     lock->czxid = lock->predecessor_czxid;
@@ -79,7 +73,7 @@ static bool is_last_change(const struct lock *lock)
  */
 static bool comes_too_late(const struct lock *lock)
 {
-    return is_unfair(lock) && (lock->place.ahead > 0 || !is_last_change(lock));
+    return lock_is_unfair(lock) && (lock->place.ahead > 0 || !is_last_change(lock));
 }
 
 /*
@@ -177,7 +171,7 @@ void queue_joined(struct lock *lock)
         return; /* before anything is made below it */
     if (rc == ZNONODE && lock->remade++ < LOCK_REMAKE_MAX)
         step_make_parents(lock);
-    else if (rc == ZNODEEXISTS && is_unfair(lock))
+    else if (rc == ZNODEEXISTS && lock_is_unfair(lock))
         wait_for_unfair(lock);
     else if (rc == ZNODEEXISTS)
         leave_because(
@@ -236,21 +230,6 @@ void queue_found(struct lock *lock)
         consider_place(lock);
 }
 
-/*
- * Goes on when the predecessor has left.  If that one was first, or had marked itself as the
- * holder, nobody else is ahead, and no list is needed.  The mark counts only if nothing was written
- * there after it was read: predecessor_holds is reset where that is not known.
- */
-static void predecessor_gone(struct lock *lock)
-{
-    if (is_unfair(lock))
-        step_join(lock);
-    else if (lock->place.predecessor_first || lock->predecessor_holds)
-        step_prove(lock);
-    else
-        step_list(lock);
-}
-
 /* Reads the version of the own znode: somebody wrote to it, or an own write's answer was lost. */
 static void read_own_again(struct lock *lock)
 {
@@ -284,70 +263,13 @@ void queue_listed(struct lock *lock)
         consider_place(lock);
 }
 
-static void turn_to_another_server(struct lock *lock)
-{
-    lock->step = lock->node ? STEP_LIST : STEP_JOIN;
-    lock->retry = true; /* once there is contact again */
-    session_turn(lock->session);
-}
-
-static void leave_ghost(struct lock *lock)
-{
-    log_info("%s is not there any more, but this server shows it; turning to another",
-             lock->predecessor);
-    turn_to_another_server(lock);
-}
-
-/*
- * Turns to another server: at this one more departures are counted out than there were.  It may
- * show znodes that are gone (see queue_verified()) and so lack departures.  If a holder vanished
- * now, the count here would show nobody, and its lease would not be waited for.  If the next server
- * says the same, somebody has written to the lock's znode.
- */
-static void doubt_count(struct lock *lock)
-{
-    if (lock->count_doubted) {
-        count_distrust(lock);
-        lock->step = STEP_NONE;
-        return;
-    }
-    log_info("the departure count of %s cannot be right at this server; turning to another",
-             lock->path);
-    lock->count_doubted = true;
-    turn_to_another_server(lock);
-}
-
-void queue_watching(struct lock *lock)
-{
-    int rc = lock->rc[TAG_PREDECESSOR];
-    bool plausible = lock->rc[TAG_PARENT] == ZOK && count_plausible(lock);
-
-    lock->predecessor_holds = lock->predecessor_holds && plausible && rc == ZOK;
-    if (plausible)
-        lock->count_doubted = false;
-    if (rc == ZNONODE)
-        predecessor_gone(lock);
-    else if (rc != ZOK)
-        leave_because_rc(lock, rc, "watch", lock->predecessor);
-    else if (is_unfair(lock) && lock->predecessor_owner == session_id(lock->session))
-        take_as_own(lock);
-    else if (lock->doubted_czxid && lock->doubted_czxid == lock->predecessor_czxid)
-        leave_ghost(lock);
-    else if (lock->changed_meanwhile)
-        step_watch(lock);
-    else if (!plausible && lock->rc[TAG_PARENT] == ZOK && lock->counting != COUNTING_WRONG)
-        doubt_count(lock);
-    else
-        lock->step = STEP_NONE;
-}
-
 void queue_find_again(struct lock *lock)
 {
     if (lock->node && lock->czxid)
         step_list(lock);
     else if (lock_knows_own(lock))
         step_find(lock);
-    else if (is_unfair(lock))
+    else if (lock_is_unfair(lock))
         step_join(lock); /* the name is taken then, and queue_watching() tells by whom */
     else
         lock_start_over(lock); /* a znode that may be there cannot be told from another's */
@@ -362,52 +284,4 @@ void queue_join_again(struct lock *lock)
     } else {
         queue_find_again(lock);
     }
-}
-
-/* Sets the watch again: a permit waits for any child to go, all others for their predecessor. */
-void queue_watch_again(struct lock *lock)
-{
-    if (lock->terms.permits)
-        step_count(lock);
-    else
-        step_watch(lock);
-}
-
-/*
- * Goes on when the leader has said, by the answer to a write, whether the predecessor is there.  A
- * replica that missed the end of a session shows its znodes for ever (ZOOKEEPER-4541), and a watch
- * there never fires.  Reads again before it calls this server wrong: the predecessor may just have
- * left, and the watch have fired meanwhile.
- */
-void queue_verified(struct lock *lock)
-{
-    bool gone = lock->rc[TAG_MULTI] == ZNONODE;
-
-    if (gone && lock->terms.permits && !lock->changed_meanwhile) {
-        leave_ghost(lock);
-        return;
-    }
-    lock->doubted_czxid = gone ? lock->predecessor_czxid : 0;
-    queue_watch_again(lock);
-}
-
-int64_t queue_tick(struct lock *lock)
-{
-    if (lock->step != STEP_NONE || !lock->predecessor || !session_connected(lock->session))
-        return CLOCK_NEVER;
-    if (clock_now() < lock->verify_at)
-        return clock_earlier(lock->verify_at, early_tick(lock));
-    step_verify_later(lock);
-    step_verify(lock);
-    return CLOCK_NEVER;
-}
-
-void queue_predecessor_changed(struct lock *lock, int watch_type)
-{
-    if (watch_type == ZOO_DELETED_EVENT && early_is_proven(lock))
-        step_census(lock);
-    else if (watch_type == ZOO_DELETED_EVENT)
-        predecessor_gone(lock);
-    else
-        step_watch(lock);
 }

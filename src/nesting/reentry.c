@@ -1,4 +1,4 @@
-#include "nesting/reentry.h"
+#include "nesting/reentry_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,66 +11,14 @@
 #include "base/xalloc.h"
 #include "nesting/holds.h"
 #include "nesting/reentry_wire.h"
-#include "process/tree.h"
-
-/* How many may use the locks, be it nested or side by side. */
-#define USERS_MAX 1000
 
 /* How many the guard may have to answer for at a time: their messages must not fill its link. */
 #define REPORTED_MAX 32
 
-/* The zkflock that asks, and the caller of --hold for which it asks. */
-enum { USER_PEER, USER_CALLER, USERS_OF_GUEST };
-
 /* How many connections to accept in a turn: they may come faster than they can be served. */
 #define WELCOMES_A_TURN 16
 
-/*
- * A guest's states.  A guest that says anything in another state than SILENT is hung up on.
- *
- *   SILENT    -> ADMITTED   it asks to use a lock, and may                [listen_to]
- *             -> DENIED     it may not, or only wants to know
- *             -> PUT_OFF    it asks after reentry_close(): it gets no answer
- *             -> UNLOCKING  it asks for the lock to be given back, and may
- *   ADMITTED  -> REPORTED   the guard is told of its next user            [reentry_new_user]
- *   REPORTED  -> ADMITTED   the guard has taken that one over, and there is one more
- *                                                                         [reentry_guarded]
- *             -> GUARDED    the guard has taken all of them over
- *             -> DENIED     it cannot be guarded
- *             -> PUT_OFF    the locks are about to be released            [reentry_close]
- *   GUARDED   -> USING      it is answered, and starts                    [reentry_answer]
- *   DENIED    -> SILENT     it is answered                                [reentry_answer]
- *   UNLOCKING -> SILENT     it is answered                                [reentry_unlocked]
- */
-enum guest_state { SILENT, ADMITTED, REPORTED, GUARDED, USING, DENIED, PUT_OFF, UNLOCKING };
-
-struct guest {
-    struct guest *next;
-    int fd;
-    enum guest_state state;
-    struct procid users[USERS_OF_GUEST]; /* once it has asked: itself, and the caller */
-    size_t users_len;
-    size_t reported;             /* how many of these the guard was told of */
-    enum reentry_answer verdict; /* ADMITTED to GUARDED, DENIED: the answer that is due */
-};
-
-struct reentry {
-    struct reentry_terms terms;
-    int listener;
-    int epoll;
-    int spare; /* a descriptor to read /proc with when no other is left */
-    char name[AROUND_NAME_SIZE];
-    const char *unlockable; /* the lock that --unlock may ask for; NULL: none */
-    bool given_back;        /* by the caller of --hold */
-    bool closed;
-    bool crowded; /* descriptors ran out, and somebody may wait to be accepted */
-    struct guest *guests;
-    size_t reported;     /* processes that the guard was told of, and has not answered for */
-    struct procid *past; /* callers of guests that are gone */
-    size_t past_len;
-};
-
-static int open_spare(void)
+int reentry_open_spare(void)
 {
     return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
@@ -90,7 +38,7 @@ struct reentry *reentry_offer(const struct reentry_terms *terms)
     reentry->terms = *terms;
     reentry->listener = holds_listen(terms->kind, &terms->holder, reentry->name);
     reentry->epoll = epoll_create1(EPOLL_CLOEXEC);
-    reentry->spare = open_spare();
+    reentry->spare = reentry_open_spare();
     if (reentry->listener < 0 || reentry->epoll < 0 || !watch(reentry, reentry->listener, NULL)) {
         int error = errno;
 
@@ -188,115 +136,13 @@ static void welcome_some(struct reentry *reentry)
     set_crowded(reentry, false);
 }
 
-/*
- * Decides on a request to use a lock: an exclusive lock may be used exclusive or shared, a shared
- * one shared, permits as permits.
- */
-static enum reentry_answer judge(const struct reentry *reentry, const struct wire_request *request)
-{
-    /* The lock comes free: waiting for it is not in vain. */
-    if (request->verb == WIRE_PROBE && reentry->given_back)
-        return REENTRY_UNKNOWN;
-    for (size_t i = 0; i < reentry->terms.count; i++) {
-        const struct reentry_lock *held = &reentry->terms.locks[i];
-
-        if (held->permits != request->lock.permits ||
-            !servers_same_place(reentry->terms.servers, held->path, request->addresses,
-                                request->path))
-            continue;
-        if (held->kind == NAMING_READER && request->lock.kind != NAMING_READER)
-            return REENTRY_SHARED;
-        if (request->verb == WIRE_PROBE)
-            return REENTRY_ENTERED;
-        if (!reentry->terms.enterable)
-            return REENTRY_UNKNOWN;
-        return reentry_users(reentry) < USERS_MAX ? REENTRY_ENTERED : REENTRY_FULL;
-    }
-    return REENTRY_UNKNOWN;
-}
-
-/* Decides on --unlock. */
-static enum reentry_answer judge_unlock(const struct reentry *reentry,
-                                        const struct wire_request *request)
-{
-    bool same_servers = !*request->addresses ||
-                        strcmp(request->addresses, servers_text(reentry->terms.servers)) == 0;
-
-    if (!reentry->unlockable || !same_servers)
-        return REENTRY_UNKNOWN;
-    if (strcmp(reentry->unlockable, request->path) == 0)
-        return REENTRY_UNLOCKED;
-    for (size_t i = 0; i < reentry->terms.count; i++)
-        if (strcmp(reentry->terms.locks[i].path, request->path) == 0)
-            return REENTRY_TOGETHER;
-    return REENTRY_UNKNOWN;
-}
-
-/* Returns false if one cannot be found that way. */
-static bool identify_users(struct guest *guest, int caller)
-{
-    guest->reported = 0;
-    guest->users_len = caller >= 0 ? USERS_OF_GUEST : USERS_OF_GUEST - 1;
-    return wire_peer(guest->fd, &guest->users[USER_PEER]) &&
-           (caller < 0 || procid_of_pidfd(caller, &guest->users[USER_CALLER]));
-}
-
-/*
- * Finds out which process asks, and returns whether it may.  A user of the lock has to be visible
- * from here, so that it can be ended if the lock is lost.  A probe and --unlock find the lock by
- * the number of a process, which in another pid namespace would mean another process.
- */
-static bool may_ask(struct reentry *reentry, struct guest *guest,
-                    const struct wire_request *request)
-{
-    bool may;
-
-    close(reentry->spare);
-    may = request->verb == WIRE_ENTER ? identify_users(guest, request->caller)
-                                      : wire_is_near(guest->fd);
-    reentry->spare = open_spare();
-    return may;
-}
-
-/*
- * Returns whether the caller for which it asks is around this keeper, and so waits for the command,
- * which would have to wait for the caller.
- */
-static bool asks_for_one_outside(const struct reentry *reentry, const struct guest *guest)
-{
-    return reentry->terms.kind == REENTRY_COMMAND && guest->users_len > USER_CALLER &&
-           tree_descends(getpid(), guest->users[USER_CALLER].pid);
-}
-
-/* Sets the guest's state, and the verdict, by its request. */
-static void decide(struct reentry *reentry, struct guest *guest, const struct wire_request *request)
-{
-    guest->state = DENIED;
-    guest->verdict = REENTRY_UNKNOWN;
-    if (!may_ask(reentry, guest, request))
-        return;
-    if (request->verb == WIRE_UNLOCK) {
-        guest->verdict = judge_unlock(reentry, request);
-        if (guest->verdict == REENTRY_UNLOCKED)
-            guest->state = UNLOCKING;
-    } else if (reentry->closed) {
-        guest->state = PUT_OFF;
-    } else {
-        guest->verdict = judge(reentry, request);
-        if (guest->verdict == REENTRY_ENTERED && asks_for_one_outside(reentry, guest))
-            guest->verdict = REENTRY_OUTSIDE;
-        if (guest->verdict == REENTRY_ENTERED && request->verb == WIRE_ENTER)
-            guest->state = ADMITTED;
-    }
-}
-
 static void listen_to(struct reentry *reentry, struct guest *guest)
 {
     struct wire_request request;
     bool heard = wire_read_request(guest->fd, &request);
 
     if (heard && guest->state == SILENT)
-        decide(reentry, guest, &request);
+        reentry_decide(reentry, guest, &request);
     else
         see_off(reentry, guest); /* it has hung up, or spoken out of turn */
     if (request.caller >= 0)

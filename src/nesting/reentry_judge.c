@@ -1,0 +1,113 @@
+/*
+ * Who may use the locks, and who may ask for them back.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "nesting/reentry_state.h"
+#include "process/tree.h"
+
+/* How many may use the locks, be it nested or side by side. */
+#define USERS_MAX 1000
+
+/*
+ * Decides on a request to use a lock: an exclusive lock may be used exclusive or shared, a shared
+ * one shared, permits as permits.
+ */
+static enum reentry_answer judge(const struct reentry *reentry, const struct wire_request *request)
+{
+    /* The lock comes free: waiting for it is not in vain. */
+    if (request->verb == WIRE_PROBE && reentry->given_back)
+        return REENTRY_UNKNOWN;
+    for (size_t i = 0; i < reentry->terms.count; i++) {
+        const struct reentry_lock *held = &reentry->terms.locks[i];
+
+        if (held->permits != request->lock.permits ||
+            !servers_same_place(reentry->terms.servers, held->path, request->addresses,
+                                request->path))
+            continue;
+        if (held->kind == NAMING_READER && request->lock.kind != NAMING_READER)
+            return REENTRY_SHARED;
+        if (request->verb == WIRE_PROBE)
+            return REENTRY_ENTERED;
+        if (!reentry->terms.enterable)
+            return REENTRY_UNKNOWN;
+        return reentry_users(reentry) < USERS_MAX ? REENTRY_ENTERED : REENTRY_FULL;
+    }
+    return REENTRY_UNKNOWN;
+}
+
+/* Decides on --unlock. */
+static enum reentry_answer judge_unlock(const struct reentry *reentry,
+                                        const struct wire_request *request)
+{
+    bool same_servers = !*request->addresses ||
+                        strcmp(request->addresses, servers_text(reentry->terms.servers)) == 0;
+
+    if (!reentry->unlockable || !same_servers)
+        return REENTRY_UNKNOWN;
+    if (strcmp(reentry->unlockable, request->path) == 0)
+        return REENTRY_UNLOCKED;
+    for (size_t i = 0; i < reentry->terms.count; i++)
+        if (strcmp(reentry->terms.locks[i].path, request->path) == 0)
+            return REENTRY_TOGETHER;
+    return REENTRY_UNKNOWN;
+}
+
+/* Returns false if one cannot be found that way. */
+static bool identify_users(struct guest *guest, int caller)
+{
+    guest->reported = 0;
+    guest->users_len = caller >= 0 ? USERS_OF_GUEST : USERS_OF_GUEST - 1;
+    return wire_peer(guest->fd, &guest->users[USER_PEER]) &&
+           (caller < 0 || procid_of_pidfd(caller, &guest->users[USER_CALLER]));
+}
+
+/*
+ * Finds out which process asks, and returns whether it may.  A user of the lock has to be visible
+ * from here, so that it can be ended if the lock is lost.  A probe and --unlock find the lock by
+ * the number of a process, which in another pid namespace would mean another process.
+ */
+static bool may_ask(struct reentry *reentry, struct guest *guest,
+                    const struct wire_request *request)
+{
+    bool may;
+
+    close(reentry->spare);
+    may = request->verb == WIRE_ENTER ? identify_users(guest, request->caller)
+                                      : wire_is_near(guest->fd);
+    reentry->spare = reentry_open_spare();
+    return may;
+}
+
+/*
+ * Returns whether the caller for which it asks is around this keeper, and so waits for the command,
+ * which would have to wait for the caller.
+ */
+static bool asks_for_one_outside(const struct reentry *reentry, const struct guest *guest)
+{
+    return reentry->terms.kind == REENTRY_COMMAND && guest->users_len > USER_CALLER &&
+           tree_descends(getpid(), guest->users[USER_CALLER].pid);
+}
+
+void reentry_decide(struct reentry *reentry, struct guest *guest,
+                    const struct wire_request *request)
+{
+    guest->state = DENIED;
+    guest->verdict = REENTRY_UNKNOWN;
+    if (!may_ask(reentry, guest, request))
+        return;
+    if (request->verb == WIRE_UNLOCK) {
+        guest->verdict = judge_unlock(reentry, request);
+        if (guest->verdict == REENTRY_UNLOCKED)
+            guest->state = UNLOCKING;
+    } else if (reentry->closed) {
+        guest->state = PUT_OFF;
+    } else {
+        guest->verdict = judge(reentry, request);
+        if (guest->verdict == REENTRY_ENTERED && asks_for_one_outside(reentry, guest))
+            guest->verdict = REENTRY_OUTSIDE;
+        if (guest->verdict == REENTRY_ENTERED && request->verb == WIRE_ENTER)
+            guest->state = ADMITTED;
+    }
+}

@@ -1,0 +1,67 @@
+/*
+ * The inside of the outer side of re-entry: reentry.c has the connections and what guests are told,
+ * reentry_judge.c decides on their requests.
+ */
+#ifndef ZKFLOCK_REENTRY_STATE_H
+#define ZKFLOCK_REENTRY_STATE_H
+
+#include "nesting/reentry.h"
+#include "nesting/reentry_wire.h"
+#include "process/around.h"
+
+/* The zkflock that asks, and the caller of --hold for which it asks. */
+enum { USER_PEER, USER_CALLER, USERS_OF_GUEST };
+
+/*
+ * A guest's states.  A guest that says anything in another state than SILENT is hung up on.
+ *
+ *   SILENT    -> ADMITTED   it asks to use a lock, and may                [reentry_decide]
+ *             -> DENIED     it may not, or only wants to know
+ *             -> PUT_OFF    it asks after reentry_close(): it gets no answer
+ *             -> UNLOCKING  it asks for the lock to be given back, and may
+ *   ADMITTED  -> REPORTED   the guard is told of its next user            [reentry_new_user]
+ *   REPORTED  -> ADMITTED   the guard has taken that one over, and there is one more
+ *                                                                         [reentry_guarded]
+ *             -> GUARDED    the guard has taken all of them over
+ *             -> DENIED     it cannot be guarded
+ *             -> PUT_OFF    the locks are about to be released            [reentry_close]
+ *   GUARDED   -> USING      it is answered, and starts                    [reentry_answer]
+ *   DENIED    -> SILENT     it is answered                                [reentry_answer]
+ *   UNLOCKING -> SILENT     it is answered                                [reentry_unlocked]
+ */
+enum guest_state { SILENT, ADMITTED, REPORTED, GUARDED, USING, DENIED, PUT_OFF, UNLOCKING };
+
+struct guest {
+    struct guest *next;
+    int fd;
+    enum guest_state state;
+    struct procid users[USERS_OF_GUEST]; /* once it has asked: itself, and the caller */
+    size_t users_len;
+    size_t reported;             /* how many of these the guard was told of */
+    enum reentry_answer verdict; /* ADMITTED to GUARDED, DENIED: the answer that is due */
+};
+
+struct reentry {
+    struct reentry_terms terms;
+    int listener;
+    int epoll;
+    int spare; /* a descriptor to read /proc with when no other is left */
+    char name[AROUND_NAME_SIZE];
+    const char *unlockable; /* the lock that --unlock may ask for; NULL: none */
+    bool given_back;        /* by the caller of --hold */
+    bool closed;
+    bool crowded; /* descriptors ran out, and somebody may wait to be accepted */
+    struct guest *guests;
+    size_t reported;     /* processes that the guard was told of, and has not answered for */
+    struct procid *past; /* callers of guests that are gone */
+    size_t past_len;
+};
+
+/* Opens the spare descriptor. */
+int reentry_open_spare(void);
+
+/* Sets the guest's state, and the verdict, by its request. */
+void reentry_decide(struct reentry *reentry, struct guest *guest,
+                    const struct wire_request *request);
+
+#endif
