@@ -18,11 +18,6 @@
 /* How many connections to accept in a turn: they may come faster than they can be served. */
 #define WELCOMES_A_TURN 16
 
-int reentry_open_spare(void)
-{
-    return open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
-
 /* Adds a descriptor to the epoll; guest is NULL for the listener. */
 static bool watch(const struct reentry *reentry, int fd, struct guest *guest)
 {
@@ -62,21 +57,6 @@ int reentry_fd(const struct reentry *reentry)
 bool reentry_crowded(const struct reentry *reentry)
 {
     return reentry->crowded;
-}
-
-static bool uses_lock(const struct guest *guest)
-{
-    return guest->state == ADMITTED || guest->state == REPORTED || guest->state == GUARDED ||
-           guest->state == USING;
-}
-
-size_t reentry_users(const struct reentry *reentry)
-{
-    size_t users = 0;
-
-    for (const struct guest *guest = reentry->guests; guest; guest = guest->next)
-        users += uses_lock(guest);
-    return users;
 }
 
 /* ---- guests ---- */

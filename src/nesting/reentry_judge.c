@@ -1,6 +1,7 @@
 /*
- * Who may use the locks, and who may ask for them back.
+ * Who uses the locks, who may, and who may ask for them back.
  */
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +10,26 @@
 
 /* How many may use the locks, be it nested or side by side. */
 #define USERS_MAX 1000
+
+int reentry_open_spare(void)
+{
+    return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static bool uses_lock(const struct guest *guest)
+{
+    return guest->state == ADMITTED || guest->state == REPORTED || guest->state == GUARDED ||
+           guest->state == USING;
+}
+
+size_t reentry_users(const struct reentry *reentry)
+{
+    size_t users = 0;
+
+    for (const struct guest *guest = reentry->guests; guest; guest = guest->next)
+        users += uses_lock(guest);
+    return users;
+}
 
 /*
  * Decides on a request to use a lock: an exclusive lock may be used exclusive or shared, a shared
