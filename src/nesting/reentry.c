@@ -1,7 +1,6 @@
 #include "nesting/reentry_state.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
