@@ -446,6 +446,9 @@ removed() {
   run -0 zkflock "$LOCK" "$ZKFLOCK_BUILD/zkflock" -v "$LOCK" echo ran
   assert_line ran
   assert_output --partial "$LOCK is held by the zkflock around this one"
+  # 0.1.0 does not notice for which process this one asks.
+  run -0 zkflock "$LOCK" "$ZKFLOCK_BUILD/zkflock" -F "$LOCK" echo ran
+  assert_output ran
   run -64 zkflock -s "$LOCK" "$ZKFLOCK_BUILD/zkflock" "$LOCK" echo ran
   use new
   run -64 zkflock "$LOCK" "$ZKFLOCK_OLD" "$LOCK" echo ran
