@@ -46,17 +46,18 @@ static bool would_wait_for_itself(struct keeper *keeper, const struct reentry_lo
 
 static bool is_full(struct keeper *keeper, const struct reentry_lock *lock)
 {
-    log_error(
-        "%s is held by the zkflock around this one, and all its places for re-entry are taken",
-        lock->path);
+    log_error("%s is held by the zkflock around this one, which cannot let another one in: all its "
+              "places "
+              "are taken, or it has no descriptor left",
+              lock->path);
     return keeper_stop(keeper, EXITCODE_OSERR);
 }
 
 static bool is_outside(struct keeper *keeper, const struct reentry_lock *lock)
 {
     log_error(
-        "%s is held by the zkflock around this one, and %s is around both: each would wait for "
-        "the other; name a process inside with --for PID",
+        "%s is held by the zkflock around this one, and %s is around both, or a part of that one: "
+        "each could wait for the other; name a process inside with --for PID",
         lock->path, keeper->command->argv[0]);
     return keeper_stop(keeper, EXITCODE_USAGE);
 }
@@ -142,6 +143,7 @@ void keeper_leave_entries(struct keeper *keeper)
     struct keeper_try *try = &keeper->try;
 
     for (size_t i = 0; i < try->entries_len; i++) {
+        reentry_leave(&try->entries[i]); /* whatever it was used for has ended, or never began */
         close(try->entries[i].fd);
         free(try->entries[i].node);
     }

@@ -32,12 +32,9 @@ static void take_signal(struct keeper *keeper, const struct signals_received *re
     int number = received->number;
     bool running = keeper->run.state != RUN_NOT_BEGUN;
 
-    if (running && keeper->hold) {
+    if (running && keeper->hold && keeper->run.state != RUN_LINGERING) {
         /* A signal to all that is around the caller ends the caller too, under the lock. */
-        if (signals_end(number) && keeper->run.state == RUN_LINGERING)
-            log_info("%s is held until nobody inside %s uses it any more", keeper->options->lock,
-                     keeper->hold->name);
-        else if (signals_end(number))
+        if (signals_end(number))
             log_info("%s is held until %s ends; --unlock releases it", keeper->options->lock,
                      keeper->hold->name);
     } else if (running) {

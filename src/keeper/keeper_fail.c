@@ -84,19 +84,26 @@ bool keeper_starts_nothing(const struct keeper *keeper)
 
 bool keeper_front_died(struct keeper *keeper)
 {
-    log_error("zkflock was killed, so %s",
-              keeper->run.state != RUN_NOT_BEGUN ? "the command is ended and the lock released"
-              : keeper_starts_nothing(keeper)    ? "the lock is not taken"
-                                                 : "the command is not started");
+    bool begun = keeper->run.state != RUN_NOT_BEGUN && !keeper->hold;
+
+    log_error("zkflock was killed, so %s", begun ? "the command is ended and the lock released"
+                                           : keeper_starts_nothing(keeper)
+                                               ? "the lock is not taken"
+                                               : "the command is not started");
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 
 bool keeper_guard_died(struct keeper *keeper)
 {
-    log_error("the guard process was killed, so the %s",
-              keeper->run.state != RUN_NOT_BEGUN ? "command was ended"
-              : keeper_starts_nothing(keeper)    ? "lock was not taken"
-                                                 : "command was not started");
+    bool begun = keeper->run.state != RUN_NOT_BEGUN;
+
+    if (begun && keeper->hold)
+        log_error("the guard process was killed, so %s was ended", keeper->hold->name);
+    else
+        log_error("the guard process was killed, so the %s", begun ? "command was ended"
+                                                             : keeper_starts_nothing(keeper)
+                                                                 ? "lock was not taken"
+                                                                 : "command was not started");
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 

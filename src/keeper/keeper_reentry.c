@@ -19,6 +19,8 @@ void keeper_release(struct keeper *keeper)
     if (keeper->users.caller_left)
         return;
     keeper->users.caller_left = true;
+    for (size_t i = 0; i < keeper->try.entries_len; i++)
+        reentry_leave(&keeper->try.entries[i]);
     if (keeper->users.reentry)
         reentry_given_back(keeper->users.reentry);
     tree_forget_caller();
@@ -116,10 +118,12 @@ static void report_new_users(struct keeper *keeper)
     }
 }
 
-static void spare(struct keeper *keeper, const struct procid *user)
+/* added: to the keeper's own tree as well */
+static void spare(struct keeper *keeper, const struct procid *user, bool added)
 {
     guard_spare(&keeper->guard, user);
-    tree_spare_outsider(user);
+    if (added)
+        tree_spare_outsider(user);
 }
 
 /* A caller of --hold that has given the lock back lives on without it. */
@@ -128,7 +132,7 @@ static void spare_past_users(struct keeper *keeper)
     struct procid user;
 
     while (reentry_past_user(keeper->users.reentry, &user))
-        spare(keeper, &user);
+        spare(keeper, &user, true);
 }
 
 static void answer(struct keeper *keeper)
@@ -146,8 +150,8 @@ void keeper_hear_of_user(struct keeper *keeper, const struct procid *user, bool 
     bool guarded = kept && (inside || tree_add_outsider(user));
 
     keeper->users.guarded |= guarded;
-    if (!reentry_guarded(keeper->users.reentry, user, guarded) && guarded)
-        spare(keeper, user);
+    if ((!reentry_guarded(keeper->users.reentry, user, guarded) || !guarded) && kept)
+        spare(keeper, user, guarded);
     report_new_users(keeper);
     answer(keeper);
 }

@@ -178,9 +178,11 @@ static void conclude(struct keeper *keeper)
         keeper_stop(keeper, (int)command_not_executed(keeper->command, job->exec_error));
         return;
     }
-    if (keeper->hold && job->state == JOB_EXITED && !keeper->users.caller_told &&
-        !keeper->news.abandoned) {
-        keeper_caller_ended(keeper);
+    if (keeper->hold && job->state == JOB_EXITED && !keeper->users.caller_told) {
+        if (keeper->news.abandoned)
+            keeper_front_died(keeper);
+        else
+            keeper_caller_ended(keeper);
         return;
     }
     if (job->state == JOB_EXITED && !(run->state == RUN_ENDING && rest_counts(keeper))) {
@@ -212,9 +214,10 @@ static void conclude(struct keeper *keeper)
         keeper_front_died(keeper);
         break;
     case RUN_ORPHANED:
-        log_error(
-            "the zkflock around this one, whose lock it used, was killed, so the command was %s",
-            job->state == JOB_REFUSED ? "not started" : "killed");
+        log_error("the zkflock around this one, whose lock it used, was killed, so %s %s", name,
+                  job->state != JOB_REFUSED       ? "was killed"
+                  : keeper_starts_nothing(keeper) ? "does not get the lock"
+                                                  : "was not started");
         keeper_stop(keeper, EXITCODE_LOST);
         break;
     }

@@ -130,7 +130,10 @@ static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_
 
         if (own ? wire_is_near(fd) : is_keeper_of(fd, hold))
             found = ask(fd, hold->kind, own, hold->name, context);
-        close(fd);
+        if (own)
+            close(fd);
+        else
+            wire_close_foreign(&fd, 1);
     }
     return found;
 }

@@ -60,6 +60,13 @@ bool reentry_crowded(const struct reentry *reentry)
 
 /* ---- guests ---- */
 
+static void forget_caller(struct guest *guest)
+{
+    if (guest->caller >= 0)
+        close(guest->caller);
+    guest->caller = -1;
+}
+
 static void see_off(struct reentry *reentry, struct guest *guest)
 {
     struct guest **place = &reentry->guests;
@@ -67,20 +74,41 @@ static void see_off(struct reentry *reentry, struct guest *guest)
     while (*place != guest)
         place = &(*place)->next;
     *place = guest->next;
-    if ((guest->state == GUARDED || guest->state == USING) && guest->users_len > USER_CALLER) {
-        reentry->past =
-            xreallocarray(reentry->past, reentry->past_len + 1, sizeof(reentry->past[0]));
-        reentry->past[reentry->past_len++] = guest->users[USER_CALLER];
+    close(guest->fd);
+    forget_caller(guest);
+    free(guest);
+}
+
+/*
+ * Sees off one that has hung up, or spoken out of turn; unless it was killed, and perhaps its guard
+ * with it, and left its caller behind: then that one uses the lock until it ends.
+ */
+static void hang_up(struct reentry *reentry, struct guest *guest)
+{
+    if (guest->state != USING || guest->caller < 0) {
+        see_off(reentry, guest);
+        return;
     }
     close(guest->fd);
-    free(guest);
+    guest->fd = guest->caller;
+    guest->caller = -1;
+    guest->state = LEFT;
+    if (!watch(reentry, guest->fd, guest))
+        see_off(reentry, guest);
+}
+
+static void take_caller_back(struct reentry *reentry, struct guest *guest)
+{
+    reentry->past = xreallocarray(reentry->past, reentry->past_len + 1, sizeof(reentry->past[0]));
+    reentry->past[reentry->past_len++] = guest->users[USER_CALLER];
+    forget_caller(guest);
 }
 
 static void welcome(struct reentry *reentry, int fd)
 {
     struct guest *guest = xcalloc(1, sizeof(*guest));
 
-    *guest = (struct guest){.next = reentry->guests, .fd = fd, .state = SILENT};
+    *guest = (struct guest){.next = reentry->guests, .fd = fd, .state = SILENT, .caller = -1};
     reentry->guests = guest;
     if (!watch(reentry, fd, guest))
         see_off(reentry, guest);
@@ -98,6 +126,10 @@ static void set_crowded(struct reentry *reentry, bool crowded)
 
 static void welcome_some(struct reentry *reentry)
 {
+    int foreign[WELCOMES_A_TURN];
+    size_t foreign_len = 0;
+    bool crowded = false;
+
     for (int i = 0; i < WELCOMES_A_TURN; i++) {
         int fd = accept4(reentry->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -106,26 +138,38 @@ static void welcome_some(struct reentry *reentry)
         } else if (fd >= 0) {
             /* Another user is not let in, but may be about to wait for a lock that is held here. */
             wire_tell(fd, reentry->terms.locks, reentry->terms.count, reentry->terms.servers);
-            close(fd);
+            foreign[foreign_len++] = fd;
         } else if (errno != ECONNABORTED) {
-            set_crowded(reentry, errno != EAGAIN);
-            return;
+            crowded = errno != EAGAIN;
+            break;
         }
     }
-    set_crowded(reentry, false);
+    wire_close_foreign(foreign, foreign_len);
+    set_crowded(reentry, crowded);
 }
 
 static void listen_to(struct reentry *reentry, struct guest *guest)
 {
     struct wire_request request;
-    bool heard = wire_read_request(guest->fd, &request);
+    bool heard;
 
-    if (heard && guest->state == SILENT)
+    if (guest->state == LEFT) {
+        see_off(reentry, guest); /* the caller has ended */
+        return;
+    }
+    heard = wire_read_request(guest->fd, &request);
+    if (heard && guest->state == SILENT) {
         reentry_decide(reentry, guest, &request);
-    else
-        see_off(reentry, guest); /* it has hung up, or spoken out of turn */
+        forget_caller(guest);
+        guest->caller = request.caller;
+        return;
+    }
     if (request.caller >= 0)
         close(request.caller);
+    if (heard && guest->state == USING && request.verb == WIRE_LEAVE && guest->caller >= 0)
+        take_caller_back(reentry, guest);
+    else
+        hang_up(reentry, guest);
 }
 
 /* Returns whether somebody may have connected. */

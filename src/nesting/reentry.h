@@ -74,7 +74,7 @@ bool reentry_new_user(struct reentry *reentry, struct procid *user);
 bool reentry_guarded(struct reentry *reentry, const struct procid *user, bool guarded);
 
 /*
- * Fills in a caller of --hold that was a process of reentry_new_user(), and no longer uses the
+ * Fills in a caller of --hold that was a process of reentry_new_user(), and lives on without the
  * lock; false: there is none.
  */
 bool reentry_past_user(struct reentry *reentry, struct procid *user);
@@ -127,8 +127,8 @@ enum reentry_answer {
     REENTRY_IN_USE,   /* it will be released when its users have ended */
     REENTRY_STUCK,    /* it could not be released */
     REENTRY_TOGETHER, /* it is held as --with of another lock, whose name releases both */
-    REENTRY_OUTSIDE,  /* the process that it is wanted for waits, itself or above, for the command
-                         that it is held for */
+    REENTRY_OUTSIDE,  /* the process that it is wanted for is around the zkflock that holds it, or
+                         one of its processes */
     REENTRY_SILENT,   /* a zkflock around does not answer, and may hold it */
 };
 
@@ -155,5 +155,8 @@ pid_t reentry_held_for(const struct reentry_lock *lock, const struct servers *se
 enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct servers *servers,
                                 int caller, int wake_fd, int64_t deadline,
                                 struct reentry_entry *entry);
+
+/* Says on an entry that the caller lives on without the lock, or never had it. */
+void reentry_leave(const struct reentry_entry *entry);
 
 #endif

@@ -18,13 +18,21 @@ static enum reentry_answer ask_one(const char *name, const struct reentry_lock *
 {
     enum reentry_answer answer = REENTRY_UNKNOWN;
     int fd = wire_connect(name, deadline);
+    bool own;
 
     if (fd < 0)
         return errno == EAGAIN ? REENTRY_SILENT : REENTRY_UNKNOWN; /* it has ended */
-    if (wire_is_own(fd) && wire_ask(fd, WIRE_ENTER, lock, servers, caller))
+    own = wire_is_own(fd);
+    if (own && wire_ask(fd, WIRE_ENTER, lock, servers, caller))
         answer = wire_read_answer(fd, wake_fd, deadline, entry);
-    if (answer != REENTRY_ENTERED)
+    if (answer == REENTRY_ENTERED)
+        return answer;
+    if (own) {
+        wire_leave(fd); /* the answer may come yet */
         close(fd);
+    } else {
+        wire_close_foreign(&fd, 1);
+    }
     return answer;
 }
 
@@ -45,6 +53,11 @@ enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct se
     }
     free(names);
     return answer;
+}
+
+void reentry_leave(const struct reentry_entry *entry)
+{
+    wire_leave(entry->fd);
 }
 
 struct wanted {

@@ -19,7 +19,7 @@ int reentry_open_spare(void)
 static bool uses_lock(const struct guest *guest)
 {
     return guest->state == ADMITTED || guest->state == REPORTED || guest->state == GUARDED ||
-           guest->state == USING;
+           guest->state == USING || guest->state == LEFT;
 }
 
 size_t reentry_users(const struct reentry *reentry)
@@ -102,13 +102,21 @@ static bool may_ask(struct reentry *reentry, struct guest *guest,
 }
 
 /*
- * Returns whether the caller for which it asks is around this keeper, and so waits for the command,
- * which would have to wait for the caller.
+ * Returns whether the caller for which it asks is a process of this zkflock, which ends only after
+ * the use of its lock, or is around it and so may wait for the command, which would have to wait
+ * for the caller.  Under --hold nobody waits for this zkflock.
  */
 static bool asks_for_one_outside(const struct reentry *reentry, const struct guest *guest)
 {
-    return reentry->terms.kind == REENTRY_COMMAND && guest->users_len > USER_CALLER &&
-           tree_descends(getpid(), guest->users[USER_CALLER].pid);
+    pid_t caller = guest->users[USER_CALLER].pid;
+    pid_t guard = reentry->terms.holder.pid;
+
+    if (guest->users_len <= USER_CALLER)
+        return false;
+    if (reentry->terms.kind == REENTRY_CALLER)
+        return tree_descends(caller, getpid());
+    return tree_descends(getpid(), caller) || caller == guard ||
+           (tree_descends(caller, getpid()) && !tree_descends(caller, guard));
 }
 
 void reentry_decide(struct reentry *reentry, struct guest *guest,
@@ -116,7 +124,7 @@ void reentry_decide(struct reentry *reentry, struct guest *guest,
 {
     guest->state = DENIED;
     guest->verdict = REENTRY_UNKNOWN;
-    if (!may_ask(reentry, guest, request))
+    if (request->verb == WIRE_LEAVE || !may_ask(reentry, guest, request))
         return;
     if (request->verb == WIRE_UNLOCK) {
         guest->verdict = judge_unlock(reentry, request);
@@ -126,6 +134,8 @@ void reentry_decide(struct reentry *reentry, struct guest *guest,
         guest->state = PUT_OFF;
     } else {
         guest->verdict = judge(reentry, request);
+        if (guest->verdict == REENTRY_ENTERED && request->caller_lost)
+            guest->verdict = REENTRY_FULL;
         if (guest->verdict == REENTRY_ENTERED && asks_for_one_outside(reentry, guest))
             guest->verdict = REENTRY_OUTSIDE;
         if (guest->verdict == REENTRY_ENTERED && request->verb == WIRE_ENTER)

@@ -13,7 +13,8 @@
 enum { USER_PEER, USER_CALLER, USERS_OF_GUEST };
 
 /*
- * A guest's states.  A guest that says anything in another state than SILENT is hung up on.
+ * A guest's states.  A guest that speaks out of turn is hung up on: only in SILENT it may ask, and
+ * in USING say that its caller does without the lock from now on.
  *
  *   SILENT    -> ADMITTED   it asks to use a lock, and may                [reentry_decide]
  *             -> DENIED     it may not, or only wants to know
@@ -27,14 +28,16 @@ enum { USER_PEER, USER_CALLER, USERS_OF_GUEST };
  *             -> PUT_OFF    the locks are about to be released            [reentry_close]
  *   GUARDED   -> USING      it is answered, and starts                    [reentry_answer]
  *   DENIED    -> SILENT     it is answered                                [reentry_answer]
+ *   USING     -> LEFT       it has hung up, and its caller still uses the lock  [hang_up]
  *   UNLOCKING -> SILENT     it is answered                                [reentry_unlocked]
  */
-enum guest_state { SILENT, ADMITTED, REPORTED, GUARDED, USING, DENIED, PUT_OFF, UNLOCKING };
+enum guest_state { SILENT, ADMITTED, REPORTED, GUARDED, USING, LEFT, DENIED, PUT_OFF, UNLOCKING };
 
 struct guest {
     struct guest *next;
-    int fd;
+    int fd; /* LEFT: the pidfd of the caller */
     enum guest_state state;
+    int caller; /* a pidfd of the caller; -1: there is none, or it does without the lock */
     struct procid users[USERS_OF_GUEST]; /* once it has asked: itself, and the caller */
     size_t users_len;
     size_t reported;             /* how many of these the guard was told of */
@@ -53,7 +56,7 @@ struct reentry {
     bool crowded; /* descriptors ran out, and somebody may wait to be accepted */
     struct guest *guests;
     size_t reported;     /* processes that the guard was told of, and has not answered for */
-    struct procid *past; /* callers of guests that are gone */
+    struct procid *past; /* callers that do without the lock */
     size_t past_len;
 };
 

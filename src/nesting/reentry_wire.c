@@ -88,6 +88,26 @@ static int failed(int fd)
     return -1;
 }
 
+void wire_close_foreign(const int *fds, size_t count)
+{
+    int done[2];
+    char byte;
+    pid_t child;
+
+    if (count == 0 || pipe2(done, O_CLOEXEC) < 0)
+        return; /* they stay open */
+    child = fork();
+    if (child == 0) {
+        close(done[1]);
+        /* Nothing is written: that the pipe is closed says that the descriptors are. */
+        _exit(read(done[0], &byte, sizeof(byte)) != 0);
+    }
+    for (size_t i = 0; child > 0 && i < count; i++)
+        close(fds[i]);
+    close(done[0]);
+    close(done[1]);
+}
+
 int wire_listen(const char *name)
 {
     struct sockaddr_un address;
@@ -140,25 +160,28 @@ static bool send_text(int fd, char *text)
     return send_text_with(fd, text, -1);
 }
 
-/* Takes a text, and the descriptor that came along; -1: none. */
-static bool receive_text_with(int fd, char text[WIRE_SIZE], int *descriptor)
+/* Ends a text that was received; returns false if it is none. */
+static bool is_text(char text[WIRE_SIZE], ssize_t len)
 {
-    ssize_t len = packet_receive(fd, text, WIRE_SIZE - 1, descriptor);
-
     if (len <= 0 || memchr(text, 0, (size_t)len))
         return false;
     text[len] = '\0';
     return true;
 }
 
+/* Takes a text, and the descriptor that came along; see packet_receive(). */
+static bool receive_text_with(int fd, char text[WIRE_SIZE], int *descriptor, bool *lost)
+{
+    ssize_t len = packet_receive(fd, text, WIRE_SIZE - 1, descriptor, lost);
+
+    return is_text(text, len);
+}
+
 static bool receive_text(int fd, char text[WIRE_SIZE])
 {
-    int descriptor;
-    bool received = receive_text_with(fd, text, &descriptor);
+    ssize_t len = recv(fd, text, WIRE_SIZE - 1, 0);
 
-    if (descriptor >= 0)
-        close(descriptor);
-    return received;
+    return is_text(text, len);
 }
 
 bool wire_ask(int fd, enum wire_verb verb, const struct reentry_lock *lock,
@@ -216,6 +239,11 @@ bool wire_hears_of(int fd, const struct reentry_lock *lock, const struct servers
     return false;
 }
 
+void wire_leave(int fd)
+{
+    send_text(fd, xstrdup("leave\n\n"));
+}
+
 bool wire_ask_unlock(int fd, const char *path, const char *servers)
 {
     return send_text(fd, xasprintf("unlock\n%s\n%s", path, servers));
@@ -229,7 +257,7 @@ bool wire_read_request(int fd, struct wire_request *request)
     int kind;
 
     *request = (struct wire_request){0};
-    if (!receive_text_with(fd, request->text, &request->caller))
+    if (!receive_text_with(fd, request->text, &request->caller, &request->caller_lost))
         return false;
     head = strsep(&rest, "\n");
     request->path = strsep(&rest, "\n");
@@ -238,6 +266,10 @@ bool wire_read_request(int fd, struct wire_request *request)
         return false;
     if (strcmp(head, "unlock") == 0) {
         request->verb = WIRE_UNLOCK;
+        return true;
+    }
+    if (strcmp(head, "leave") == 0) {
+        request->verb = WIRE_LEAVE;
         return true;
     }
     /* A number out of range is no kind that is known.  NOLINTNEXTLINE(cert-err34-c) */

@@ -4,6 +4,7 @@
  *     enter KIND PERMITS \n PATH WITH CHROOT \n ADDRESS ADDRESS ...      the request; or probe
  *                         with a pidfd: the lock is for that process, see struct reentry_user
  *     unlock \n PATH \n CONNECT STRING                                    the other request
+ *     leave \n \n                         that process no longer uses the lock; without an answer
  *     ANSWER TOKEN NODE                                                  the answer
  *     ADDRESS ADDRESS ... \n PERMITS PATH WITH CHROOT \n ...             to another user, unasked
  *
@@ -22,8 +23,11 @@
 
 #define WIRE_SIZE 16384
 
-/* A request: to use the lock; to know whether that is possible; to give the lock back. */
-enum wire_verb { WIRE_ENTER, WIRE_PROBE, WIRE_UNLOCK };
+/*
+ * A request: to use the lock; to know whether that is possible; to give the lock back.  LEAVE: the
+ * caller that was told of with ENTER lives on without the lock.
+ */
+enum wire_verb { WIRE_ENTER, WIRE_PROBE, WIRE_UNLOCK, WIRE_LEAVE };
 
 struct wire_request {
     enum wire_verb verb;
@@ -31,6 +35,7 @@ struct wire_request {
     const char *path;         /* with the chroot; UNLOCK: as its user typed it */
     const char *addresses;    /* UNLOCK: the text of -z, or empty */
     int caller;               /* a pidfd, to be closed, perhaps of no process; -1: none came */
+    bool caller_lost;         /* one came, for which there was no descriptor */
     char text[WIRE_SIZE];     /* path and addresses are parts of it */
 };
 
@@ -41,6 +46,14 @@ struct wire_request {
  */
 int wire_listen(const char *name);
 int wire_connect(const char *name, int64_t deadline);
+
+/*
+ * Closes connections to processes of other users, count of them.  Such a process can have sent
+ * descriptors along, and the end of the last copy of one may take any time: of a TCP socket, what
+ * its SO_LINGER says.  So a child has copies when these are closed here, and exits then: the kernel
+ * does not wait for a process that exits.  The child is to be reaped.
+ */
+void wire_close_foreign(const int *fds, size_t count);
 
 /* Returns the credentials of the process that has connected, or listens, at the other end. */
 struct ucred wire_credentials(int fd);
@@ -72,6 +85,8 @@ bool wire_hears_of(int fd, const struct reentry_lock *lock, const struct servers
  */
 bool wire_ask(int fd, enum wire_verb verb, const struct reentry_lock *lock,
               const struct servers *servers, int caller);
+void wire_leave(int fd);
+
 /* servers: the -z text that the lock was acquired with; "": any. */
 bool wire_ask_unlock(int fd, const char *path, const char *servers);
 bool wire_read_request(int fd, struct wire_request *request);

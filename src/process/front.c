@@ -95,7 +95,8 @@ void front_before_command(const struct front *front)
 void front_introduce(const struct front *front, pid_t guard)
 {
     if (front->state == FRONT_PRESENT)
-        front_say(front->link, (struct front_message){.type = MESSAGE_GUARD, .number = guard});
+        front_say(front->link, (struct front_message){
+                                   .type = MESSAGE_GUARD, .number = guard, .command = getpid()});
 }
 
 void front_stop(const struct front *front, int number, pid_t command, bool keeper_too)

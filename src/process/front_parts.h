@@ -13,7 +13,7 @@
 /* SIGNAL goes to the keeper, as does the answer to FORSAKE; all others go to the front. */
 enum front_message_type {
     MESSAGE_SIGNAL,  /* number: the signal; flag: the caller's process group has got it */
-    MESSAGE_GUARD,   /* number: the guard's pid */
+    MESSAGE_GUARD,   /* number: the guard's pid; command: the keeper's */
     MESSAGE_STOP,    /* number: the signal; flag: the keeper stops too; command: what has stopped */
     MESSAGE_BEGIN,   /* the command starts, and has not got the signals until now */
     MESSAGE_FORSAKE, /* answered by the same */

@@ -25,7 +25,8 @@ struct front_process {
     const struct command *command;
     int link;
     int signal_fd;
-    pid_t keeper; /* or, with command->in_place, what stands in between */
+    pid_t child; /* the keeper; with command->in_place what stands in between */
+    pid_t keeper;
     pid_t guard;
     int status;       /* -1: not known yet */
     bool begun;       /* the command was about to start */
@@ -67,13 +68,20 @@ static void await_guard(const struct front_process *process)
     }
 }
 
-/* Returns what the keeper's death means. */
-static const char *fate(const struct front_process *process)
+/* Says what the keeper's death means; returns the status to end with. */
+static int say_killed(const struct front_process *process)
 {
-    if (process->begun)
-        return "the command was ended";
-    return process->command->hold && !process->command->in_place ? "the lock was not taken"
-                                                                 : "the command was not started";
+    const struct command *command = process->command;
+    const char *what = "the command";
+    const char *fate = process->begun ? "was ended" : "was not started";
+
+    if (command->hold && process->begun) {
+        what = command->argv[0];
+    } else if (command->hold && !command->in_place) {
+        what = "the lock";
+        fate = "was not taken";
+    }
+    return log_failure(EXITCODE_INTERNAL, "the keeper process was killed, so %s %s", what, fate);
 }
 
 /*
@@ -84,13 +92,12 @@ static _Noreturn void finish(struct front_process *process)
 {
     /* What stands in between has stopped with a keeper that was stopped, and may still be. */
     if (process->command->in_place)
-        kill(process->keeper, SIGKILL);
-    waitpid(process->keeper, NULL, 0);
+        kill(process->child, SIGKILL);
+    waitpid(process->child, NULL, 0);
     if (process->status < 0 || process->restores_terminal)
         terminal_restore(&process->terminal);
     if (process->status < 0)
-        process->status =
-            log_failure(EXITCODE_INTERNAL, "the keeper process was killed, so %s", fate(process));
+        process->status = say_killed(process);
     await_guard(process);
     end(process, process->status);
 }
@@ -149,7 +156,7 @@ static void end_if_adopting(struct front_process *process)
 {
     siginfo_t info = {0};
 
-    waitid(P_PID, (id_t)process->keeper, &info, WEXITED | WNOHANG | WNOWAIT);
+    waitid(P_PID, (id_t)process->child, &info, WEXITED | WNOHANG | WNOWAIT);
     if (info.si_pid && info.si_code != CLD_EXITED)
         end(process,
             log_failure(EXITCODE_INTERNAL,
@@ -160,8 +167,8 @@ static _Noreturn void become(struct front_process *process)
 {
     prctl(PR_SET_CHILD_SUBREAPER, 0);
     end_if_adopting(process); /* a death from now on gives the keeper another parent */
-    kill(process->keeper, SIGKILL);
-    waitpid(process->keeper, NULL, 0);
+    kill(process->child, SIGKILL);
+    waitpid(process->child, NULL, 0);
     signals_drop_child();
     prctl(PR_SET_CHILD_SUBREAPER, process->was_subreaper);
     take_signals_back(process);
@@ -214,9 +221,12 @@ static void stop(struct front_process *process, const struct front_message *mess
     forget_stops(process);
     /* First wait for the keeper to stop itself: it must not get the lock in between. */
     if (message->flag)
-        waitid(P_PID, (id_t)process->keeper, &(siginfo_t){0}, WSTOPPED | WEXITED | WNOWAIT);
+        waitid(P_PID, (id_t)process->child, &(siginfo_t){0}, WSTOPPED | WEXITED | WNOWAIT);
     signals_settle_stop(message->number, due);
-    kill(process->keeper, SIGCONT);
+    /* Somebody may have stopped what stands in between before the keeper has stopped. */
+    if (process->command->in_place)
+        kill(process->keeper, SIGCONT);
+    kill(process->child, SIGCONT);
 }
 
 static void hear_keeper(struct front_process *process)
@@ -244,6 +254,7 @@ static void hear_keeper(struct front_process *process)
         process->restores_terminal = message.flag != 0;
     } else if (message.type == MESSAGE_GUARD) {
         process->guard = message.number;
+        process->keeper = message.command;
     } else if (message.type == MESSAGE_BEGIN) {
         process->begun = true;
         witness_forget(&process->witness);
@@ -317,10 +328,10 @@ int front_split(int signal_fd, const struct command *command, front_last_words *
         terminal_save(&process.terminal);
     /* Before the fork, so that the front adopts the orphans of a keeper that dies at once. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    process.keeper = helper_fork(&process.link, SOCK_NONBLOCK, NULL);
-    if (process.keeper < 0)
+    process.child = helper_fork(&process.link, SOCK_NONBLOCK, NULL);
+    if (process.child < 0)
         return -1;
-    if (process.keeper > 0) {
+    if (process.child > 0) {
         if (!command->hold)
             witness_start(&process.witness);
         serve(&process);

@@ -239,6 +239,8 @@ void guard_start_command(struct guard_state *guard, const struct guard_message *
         refuse(guard, GUARD_REFUSED_LEASE);
     else if (clock_now() >= go->late_at)
         refuse(guard, GUARD_REFUSED_LATE);
+    else if (guard->blind)
+        not_started(guard, EMFILE);
     if (guard->state != READY)
         return;
     guard_watch(guard);

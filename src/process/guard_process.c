@@ -52,8 +52,8 @@ static void ask_to_end(const struct guard_state *guard, int signal)
         syscall(SYS_pidfd_send_signal, guard->caller_fd, signal, NULL, 0);
         syscall(SYS_pidfd_send_signal, guard->caller_fd, SIGCONT, NULL, 0);
     } else if (guard_is_guarding(guard)) {
-        tree_signal(signal, 0);
-        tree_signal(SIGCONT, 0);
+        tree_tell(signal);
+        tree_tell(SIGCONT);
     }
 }
 
@@ -109,7 +109,8 @@ static void take_share(struct guard_state *guard, int connection)
 
     if (guard->around_fd < 0)
         guard->around_fd = epoll_create1(EPOLL_CLOEXEC);
-    epoll_ctl(guard->around_fd, EPOLL_CTL_ADD, connection, &event);
+    if (epoll_ctl(guard->around_fd, EPOLL_CTL_ADD, connection, &event) < 0)
+        guard->blind = true;
 }
 
 /* Returns whether that zkflock has died; else it was its last word, see reentry_free(). */
@@ -170,7 +171,7 @@ static void obey(struct guard_state *guard, const struct guard_message *order, i
         if (guard->pid > 0)
             signal_command(guard, order->number);
         else if (guard->state == LINGERING)
-            tree_signal(order->number, 0);
+            tree_tell(order->number);
         break;
     case GUARD_SIGNAL_OUTSIDE:
         /* timeout(1), for one, leaves the group that it was started in. */
@@ -210,7 +211,8 @@ static void hear_keeper(struct guard_state *guard)
 {
     struct guard_message order;
     int connection;
-    ssize_t len = packet_receive(guard->link, &order, sizeof(order), &connection);
+    bool lost;
+    ssize_t len = packet_receive(guard->link, &order, sizeof(order), &connection, &lost);
 
     if (len >= (ssize_t)offsetof(struct guard_message, node))
         obey(guard, &order, connection);

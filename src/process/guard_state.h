@@ -3,7 +3,7 @@
  *
  *   READY     -> RUNNING   GO, and the lease has time left        [guard_start_command]
  *             -> ENDED     GO, but the lease has too little time left, or a zkflock around this
- *                          one, whose lock is used, has died
+ *                          one, whose lock is used, has died, or cannot be watched
  *   RUNNING   -> ENDED     the command cannot be forked or executed
  *   RUNNING   -> EXITED    the command ended by itself            [guard_reap]
  *             -> EXITED    --hold: RELEASE, or the caller ended   [guard_release_caller]
@@ -72,6 +72,7 @@ struct guard_state {
     struct lease lease;
     int64_t limit_at;        /* the end of the command's time */
     int exit_status;         /* the command's wait status */
+    bool blind;              /* one of those around cannot be watched, for want of a descriptor */
     bool orphaned;           /* a zkflock around this one, whose lock is used, has died */
     bool used;               /* a zkflock inside uses the lock: KEPT, until UNUSED */
     enum lease_on_lost how;  /* ENDING: after which --on-lost it ends */

@@ -47,7 +47,8 @@ static bool send_signal(const struct tree *tree, const struct process *process, 
     return sent;
 }
 
-void tree_signal(int signal, pid_t child)
+/* Returns how many were signalled. */
+static size_t signal_all(int signal, bool remember)
 {
     struct tree tree = {.root = getpid()};
     size_t sent = 0;
@@ -59,11 +60,21 @@ void tree_signal(int signal, pid_t child)
         if (process->ours && !process_has_ended(process))
             sent += send_signal(&tree, process, signal);
     }
-    sent += tree_signal_outsiders(&tree, signal);
+    sent += tree_signal_outsiders(&tree, signal, remember);
     free(tree.all.items);
     tree_reserve();
-    if (sent == 0 && child > 0)
+    return sent;
+}
+
+void tree_signal(int signal, pid_t child)
+{
+    if (signal_all(signal, true) == 0 && child > 0)
         kill(child, signal);
+}
+
+void tree_tell(int signal)
+{
+    signal_all(signal, false);
 }
 
 /* ---- the end ---- */

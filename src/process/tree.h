@@ -37,7 +37,7 @@ void tree_reserve(void);
  */
 bool tree_add_outsider(const struct procid *id);
 
-/* Takes one such call for that process back, if it lives on; descendants found before stay. */
+/* Takes one such call for that process back; descendants found by tree_signal() before stay. */
 void tree_spare_outsider(const struct procid *id);
 
 /*
@@ -82,6 +82,12 @@ bool tree_visible(void);
  * yet; 0: none.
  */
 void tree_signal(int signal, pid_t child);
+
+/*
+ * The same for a tree that is not being ended: descendants of outsiders get the signal, but are
+ * outsiders themselves no more than before.
+ */
+void tree_tell(int signal);
 
 /*
  * Kills the tree and reaps what can be reaped.  *child as in tree_signal(); it becomes 0 when that

@@ -49,7 +49,7 @@ void tree_forget_ended(void)
             drop(i - 1);
 }
 
-static bool remember(const struct outsider *outsider)
+static bool add(const struct outsider *outsider)
 {
     struct outsider *longer = reallocarray(outsiders, outsiders_len + 1, sizeof(outsiders[0]));
 
@@ -64,7 +64,7 @@ bool tree_add_caller(const struct procid *id, int pidfd)
 {
     const struct outsider caller = {.id = *id, .pidfd = pidfd, .caller = true};
 
-    return remember(&caller);
+    return add(&caller);
 }
 
 bool tree_add_outsider(const struct procid *id)
@@ -74,7 +74,7 @@ bool tree_add_outsider(const struct procid *id)
     tree_forget_ended(); /* while the lock is held many may come and go */
     outsider.pidfd = (int)syscall(SYS_pidfd_open, id->pid, 0);
     /* The pidfd means one process from now on: make sure that it is the right one. */
-    if (procid_is_current(id) && remember(&outsider))
+    if (procid_is_current(id) && add(&outsider))
         return true;
     release(&outsider);
     return false;
@@ -111,11 +111,10 @@ static bool is_spared(pid_t pid)
 }
 
 /*
- * Marks the living outsiders, and their descendants, and makes outsiders of the latter.  One that
- * has ended is left out, since another process may have its number.  Descendants for which no
- * descriptor is left are marked, but stay unknown.
+ * Marks the living outsiders, and their descendants.  One that has ended is left out, since another
+ * process may have its number.
  */
-static void find_outsiders(struct tree *tree)
+static void mark_outsiders(struct tree *tree)
 {
     tree->root = 0;
     for (size_t i = 0; i < tree->all.len; i++)
@@ -127,6 +126,11 @@ static void find_outsiders(struct tree *tree)
             process->ours = process->known = true;
     }
     tree_mark_all(tree);
+}
+
+/* Makes outsiders of the marked descendants; those for which no descriptor is left stay unknown. */
+static void remember_descendants(struct tree *tree)
+{
     tree_reserve(); /* the pidfds below may take all other descriptors */
     for (size_t i = 0; i < tree->all.len; i++) {
         struct process *process = &tree->all.items[i];
@@ -138,20 +142,22 @@ static void find_outsiders(struct tree *tree)
 
         if (!tree_pin(tree, process, &outsider.pidfd))
             continue;
-        process->known = remember(&outsider);
+        process->known = add(&outsider);
         if (!process->known)
             release(&outsider);
     }
     tree_release_reserve();
 }
 
-size_t tree_signal_outsiders(struct tree *tree, int signal)
+size_t tree_signal_outsiders(struct tree *tree, int signal, bool remember)
 {
     size_t sent = 0;
 
     if (outsiders_len == 0)
         return 0;
-    find_outsiders(tree);
+    mark_outsiders(tree);
+    if (remember)
+        remember_descendants(tree);
     /* First the unknown ones: they can be found only as long as their parents live. */
     for (size_t i = 0; i < tree->all.len; i++) {
         const struct process *process = &tree->all.items[i];
@@ -183,7 +189,8 @@ bool tree_outsiders_gone(void)
     tree_forget_ended();
     tree_release_reserve();
     process_list_fill(&tree.all);
-    find_outsiders(&tree);
+    mark_outsiders(&tree);
+    remember_descendants(&tree);
     free(tree.all.items);
     tree_reserve();
     return tree_outsider_left() == 0;

@@ -46,8 +46,12 @@ void tree_release_reserve(void);
 /* Forgets outsiders that have ended. */
 void tree_forget_ended(void);
 
-/* Signals the outsiders and their descendants, and marks them alone.  Returns how many. */
-size_t tree_signal_outsiders(struct tree *tree, int signal);
+/*
+ * Signals the outsiders and their descendants, and marks them alone.  remember: makes outsiders of
+ * the descendants, which could not be found any more once their parents have ended.  Returns how
+ * many were signalled.
+ */
+size_t tree_signal_outsiders(struct tree *tree, int signal, bool remember);
 
 /* Returns an outsider that has not ended; 0: all that are known have. */
 pid_t tree_outsider_left(void);

@@ -369,7 +369,7 @@ os.system('zkflock -n "$ZKFLOCK_LOCK" echo let in')
 EOF
   run -0 sh -c 'ulimit -n 4096; timeout 60 zkflock "$0" /usr/bin/python3 crowd' "$LOCK"
   assert_line --index 0 "{'entered'}"
-  assert_line --index 1 "zkflock: $LOCK is held by the zkflock around this one, and all its places for re-entry are taken"
+  assert_line --index 1 "zkflock: $LOCK is held by the zkflock around this one, which cannot let another one in: all its places are taken, or it has no descriptor left"
   assert_line --index 2 71
   assert_line --index 3 "let in"
   assert_not_exist ran
