@@ -345,6 +345,22 @@ unkillable() {
   rm -r "$place"
 }
 
+@test "a process that cannot be killed, for which a zkflock inside used the lock: it is named, and the lock is not given back" {
+  becoming
+  as_nobody ./zkflock -v --lease 3.5 "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; exec sleep 1000'
+  keeper=$nobody
+  eventually test -s held
+  ZKFLOCK_HELD=$(cat held) setsid setpriv --reuid 65534 --clear-groups ./zkflock -F "$LOCK" ./become 3>&- 4>&- &
+  pid=$!
+  eventually test -e became
+  kill -KILL "$(children "$keeper" lock-guard)"
+  eventually contains "$BATS_TEST_TMPDIR/log" "process $pid (uid 0) cannot be killed: $LOCK is not released before it has ended"
+  run -1 zkflock -n "$LOCK" true
+  touch release
+  ends_with 70 "$keeper"
+  rm -r "$place"
+}
+
 @test "--hold: a script that cannot be killed at once keeps its lock until it has ended, no longer" {
   becoming
   as_nobody sh -c 'zkflock --hold --lease 4 --for $$ "$1" && exec become' sh "$LOCK"

@@ -340,6 +340,23 @@ END
   ends_with 0 "$holder"
 }
 
+@test "terminal: -F: somebody has stopped what stands between it and its keeper; after Ctrl-Z, fg goes on with all of it" {
+  hold "$LOCK" release
+  terminal "send=zkflock -v -F $LOCK touch ran\n" 'expect=waiting for' file=stopped key=z expect=Stopped touch=asleep \
+    file=released 'send=fg\n' file=ran >session 2>&1 3>&- 4>&- &
+  person=$!
+  zk "$ONE" await-count "$LOCK" 2
+  between=$(pgrep -x zkflock --parent "$(pgrep -o -f "^zkflock -v -F $LOCK touch ran")")
+  kill -STOP "$between"
+  eventually in_state "$between" T
+  touch stopped
+  eventually test -e asleep
+  touch release
+  ends_with 0 "$holder"
+  touch released
+  acted "$person"
+}
+
 @test "terminal: -F: Ctrl-Z and Ctrl-C reach the command alone, and the lock stays while it is stopped" {
   cat >looper <<'EOF'
 trap 'touch continued' CONT

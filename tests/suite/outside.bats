@@ -4,10 +4,10 @@
 load helper
 load hold
 
-# outer: a zkflock in the background whose command never ends; its pid in $outer, the name
+# outer [OPTION]...: a zkflock in the background whose command never ends; its pid in $outer, the name
 # of its socket in the file "held".
 outer() {
-  background --session-timeout 1 "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held.new; mv held.new held; exec sleep 1000' 2>log
+  background --session-timeout 1 "$@" "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held.new; mv held.new held; exec sleep 1000' 2>log
   outer=$!
   eventually test -s held
 }
@@ -172,4 +172,165 @@ sys.exit(subprocess.run(hold + [sys.argv[1]]).returncode)
 END
   run -0 timeout 30 python3 adopter "$LOCK"
   eventually is_free "$LOCK"
+}
+
+@test "outside: a zkflock inside is killed with its guard: the lock is held until the process that it used it for has ended" {
+  background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.05; done' 2>log
+  outer=$!
+  eventually test -s held
+  elsewhere zkflock -F "$LOCK" sh -c "$stubborn"
+  eventually test -s in
+  guard=$(other_guard "$outer")
+  keeper=$(ps -o ppid= -p "$guard" | tr -d ' ')
+  kill -STOP "$keeper" "$guard"
+  kill -KILL "$keeper" "$guard"
+  eventually gone "$keeper"
+  touch end
+  run -1 zkflock -q -w 1 "$LOCK" touch ran
+  refute gone "$(cat in)"
+  assert_not_exist ran
+  kill -KILL "$(cat in)"
+  ends_with 0 "$outer"
+}
+
+@test "outside: a zkflock inside is killed with its guard: the process that it used the lock for is ended with the lock" {
+  outer
+  elsewhere zkflock -F "$LOCK" sh -c "$stubborn"
+  eventually test -s in
+  guard=$(other_guard "$outer")
+  keeper=$(ps -o ppid= -p "$guard" | tr -d ' ')
+  kill -STOP "$keeper" "$guard"
+  kill -KILL "$keeper" "$guard"
+  eventually gone "$keeper"
+  lose
+  ends_with 75 "$outer"
+  assert gone "$(cat in)"
+}
+
+@test "outside: what a script has started lives on when the script has given its hold back, though it was asked for the lock" {
+  script sh <<END
+exec 2>log
+eval "\$(zkflock --hold --for \$\$ -v --export "$LOCK")"
+setsid zkflock "$LOCK" sh -c 'trap "" TERM; echo \$\$ >user; while :; do sleep 0.05; done' &
+setsid sh giver &
+until [ -s user ] && [ -s child ]; do sleep 0.05; done
+END
+  cat >giver <<END
+zkflock --hold --for \$\$ "$LOCK"
+trap 'zkflock --unlock --for \$\$ "$LOCK" && touch back' TERM
+sh -c 'trap "" TERM; echo \$\$ >child; while :; do sleep 0.05; done' &
+echo \$\$ >giver.pid
+while :; do sleep 0.05; done
+END
+  ends_with 0 "$script"
+  zkflock --revoke --yes -n "$LOCK"
+  eventually test -e back
+  run -0 zkflock --break --yes "$LOCK"
+  eventually gone "$(cat user)"
+  refute gone "$(cat child)"
+  refute gone "$(cat giver.pid)"
+  kill -KILL "$(cat giver.pid)" "$(cat child)"
+}
+
+@test "outside: without a descriptor for the process that it asks for, a zkflock is not let in" {
+  outer
+  # Two numbers are left: for its connection, and then none for that process.
+  used=$(find "/proc/$outer/fd" -type l | wc -l)
+  prlimit --pid "$outer" --nofile=$((used + 1)):1024
+  elsewhere zkflock -F "$LOCK" touch ran 2>inner.log
+  inner=$!
+  ends_with 71 "$inner"
+  assert contains inner.log "cannot let another one in"
+  assert_not_exist ran
+  prlimit --pid "$outer" --nofile=1024:1024
+  kill -TERM "$outer"
+  ends_with 143 "$outer"
+}
+
+@test "outside: a peer that sends two descriptors is refused, and none stays open" {
+  outer
+  cat >peer <<'END'
+import os, socket, struct, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect("\0zkflock-" + sys.argv[1])
+pidfd = os.pidfd_open(os.getpid())
+text = f"enter 0 0\n{sys.argv[2]}\n{os.environ['ZKFLOCK_SERVERS']}".encode()
+for _ in range(50):
+    s.sendmsg([text], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("ii", pidfd, pidfd))])
+    print(s.recv(1000).split()[0].decode())
+END
+  before=$(find "/proc/$outer/fd" -type l | wc -l)
+  run -0 /usr/bin/python3 peer "$(cat held)" "$LOCK"
+  assert_equal "$(printf '%s\n' "${lines[@]}" | sort -u)" full
+  eventually open_files "$before" "$outer"
+  kill -TERM "$outer"
+  ends_with 143 "$outer"
+}
+
+open_files() { [ "$(find "/proc/$2/fd" -type l | wc -l)" -eq "$1" ]; } # open_files N PID
+
+@test "outside: a hold for a process of the zkflock that holds the lock is refused" {
+  run -0 timeout 30 zkflock "$LOCK" sh -c 'zkflock --hold --for $PPID "$1"; echo $?' sh "$LOCK"
+  assert_line --index 1 64
+  assert_line --index 0 --partial "is around both, or a part of that one"
+  script bash <<END
+eval "\$(zkflock --hold --for \$\$ --export "$LOCK")"
+zkflock --hold --for \$(pgrep -f "^zkflock --hold --for \$\$ --export $LOCK\$" | head -n 1) "$LOCK" 2>log
+echo \$? >status
+END
+  ends_with 0 "$script"
+  assert_equal "$(cat status)" 64
+  eventually is_free "$LOCK"
+}
+
+@test "outside: TERM to the keeper of a script that is over reaches who still uses its lock" {
+  script sh <<END
+eval "\$(zkflock --hold --for \$\$ --export "$LOCK")"
+setsid zkflock "$LOCK" sh -c 'echo \$\$ >in; exec sleep 1000' &
+until [ -s in ]; do sleep 0.05; done
+END
+  ends_with 0 "$script"
+  kill -TERM "$(keeper_for "$script")"
+  eventually gone "$(cat in)"
+  eventually is_free "$LOCK"
+}
+
+@test "outside: another user cannot make a zkflock stand still by what it sends along with a connection" {
+  background --session-timeout 4 -v "$LOCK" sh -c 'touch ready; until [ -e end ]; do sleep 0.05; done' 2>log
+  outer=$!
+  eventually test -e ready
+  # A TCP connection whose close(2) waits for its reader, who never reads.
+  cat >foreign <<'END'
+import re, socket, struct, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+names = set(re.findall(f"@(zkflock-run-[0-9a-f]*-{sys.argv[1]}-.*)", open("/proc/net/unix").read()))
+kept = []
+sent = 0
+for _ in range(30):
+    for name in names:
+        sender = socket.create_connection(listener.getsockname())
+        kept.append(listener.accept())
+        sender.setblocking(False)
+        try:
+            while True:
+                sender.send(bytes(65536))
+        except BlockingIOError:
+            pass
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 30))
+        peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        peer.connect("\0" + name)
+        try:
+            peer.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", sender.fileno()))])
+            sent += 1
+        except OSError:
+            pass
+        kept.append(peer)
+        sender.close()
+print(sent)
+END
+  run -0 setpriv --reuid 65534 --clear-groups timeout 60 /usr/bin/python3 - "$(children "$outer" lock-guard)" <foreign
+  [ "$output" -gt 0 ]
+  touch end
+  ends_with 0 "$outer"
+  refute grep -E "stood still|late" log
 }
