@@ -296,7 +296,7 @@ END
 }
 
 @test "outside: another user cannot make a zkflock stand still by what it sends along with a connection" {
-  background --session-timeout 4 -v "$LOCK" sh -c 'touch ready; until [ -e end ]; do sleep 0.05; done' 2>log
+  background -v "$LOCK" sh -c 'touch ready; until [ -e end ]; do sleep 0.05; done' 2>log
   outer=$!
   eventually test -e ready
   # A TCP connection whose close(2) waits for its reader, who never reads.
@@ -306,7 +306,7 @@ listener = socket.create_server(("127.0.0.1", 0))
 names = set(re.findall(f"@(zkflock-run-[0-9a-f]*-{sys.argv[1]}-.*)", open("/proc/net/unix").read()))
 kept = []
 sent = 0
-for _ in range(30):
+for _ in range(10):
     for name in names:
         sender = socket.create_connection(listener.getsockname())
         kept.append(listener.accept())
@@ -316,21 +316,25 @@ for _ in range(30):
                 sender.send(bytes(65536))
         except BlockingIOError:
             pass
-        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 30))
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 60))
         peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         peer.connect("\0" + name)
-        try:
-            peer.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", sender.fileno()))])
-            sent += 1
-        except OSError:
-            pass
+        peer.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", sender.fileno()))])
+        sent += 1
         kept.append(peer)
         sender.close()
-print(sent)
+print(sent, flush=True)
+time.sleep(1000)
 END
-  run -0 setpriv --reuid 65534 --clear-groups timeout 60 /usr/bin/python3 - "$(children "$outer" lock-guard)" <foreign
-  [ "$output" -gt 0 ]
+  # It shall close them only when it has the last copies.
+  kill -STOP "$outer"
+  setsid setpriv --reuid 65534 --clear-groups /usr/bin/python3 - "$(children "$outer" lock-guard)" <foreign >sent 3>&- 4>&- &
+  foreign=$!
+  eventually test -s sent
+  kill -CONT "$outer"
+  assert_equal "$(cat sent)" 10
   touch end
   ends_with 0 "$outer"
-  refute grep -E "stood still|late" log
+  kill -KILL "$foreign"
+  refute grep "stood still" log
 }
