@@ -340,20 +340,23 @@ END
   ends_with 0 "$holder"
 }
 
-@test "terminal: -F: somebody has stopped what stands between it and its keeper; after Ctrl-Z, fg goes on with all of it" {
+@test "terminal: -F: it goes on with its keeper, though somebody had stopped what stands between before it stopped itself" {
   hold "$LOCK" release
-  terminal "send=zkflock -v -F $LOCK touch ran\n" 'expect=waiting for' file=stopped key=z expect=Stopped touch=asleep \
-    file=released 'send=fg\n' file=ran >session 2>&1 3>&- 4>&- &
+  terminal "send=zkflock -v -F $LOCK touch ran\n" 'expect=waiting for' file=ran >session 2>&1 3>&- 4>&- &
   person=$!
   zk "$ONE" await-count "$LOCK" 2
-  between=$(pgrep -x zkflock --parent "$(pgrep -o -f "^zkflock -v -F $LOCK touch ran")")
+  front=$(pgrep -o -f "^zkflock -v -F $LOCK touch ran")
+  between=$(children "$front" zkflock)
+  keeper=$(children "$between" zkflock)
   kill -STOP "$between"
   eventually in_state "$between" T
-  touch stopped
-  eventually test -e asleep
+  # Not the whole job, as Ctrl-Z and fg do.
+  kill -TSTP "$front"
+  eventually in_state "$keeper" T
+  eventually in_state "$front" T
+  kill -CONT "$front"
   touch release
   ends_with 0 "$holder"
-  touch released
   acted "$person"
 }
 
