@@ -3,7 +3,9 @@
  */
 #include "keeper/keeper_parts.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -132,18 +134,27 @@ bool keeper_enter(struct keeper *keeper, int64_t deadline)
     return true;
 }
 
-void keeper_share_entries(const struct keeper *keeper)
+bool keeper_share_entries(struct keeper *keeper)
 {
     for (size_t i = 0; i < keeper->try.entries_len; i++)
-        guard_share(&keeper->guard, keeper->try.entries[i].fd);
+        if (!guard_share(&keeper->guard, keeper->try.entries[i].fd))
+            return keeper_stop(keeper,
+                               log_failure(EXITCODE_OSERR, "cannot start: %s", strerror(errno)));
+    return true;
+}
+
+void keeper_leave_for_caller(struct keeper *keeper)
+{
+    for (size_t i = 0; keeper->hold && i < keeper->try.entries_len; i++)
+        reentry_leave(&keeper->try.entries[i]);
 }
 
 void keeper_leave_entries(struct keeper *keeper)
 {
     struct keeper_try *try = &keeper->try;
 
+    keeper_leave_for_caller(keeper); /* whatever it used them for has ended, or never began */
     for (size_t i = 0; i < try->entries_len; i++) {
-        reentry_leave(&try->entries[i]); /* whatever it was used for has ended, or never began */
         close(try->entries[i].fd);
         free(try->entries[i].node);
     }

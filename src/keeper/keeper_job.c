@@ -84,6 +84,7 @@ void keeper_job_report(struct keeper *keeper, const struct guard_message *report
     case GUARD_EXITED:
         keeper_set_job(keeper, JOB_EXITED);
         job->wait_status = report->number;
+        keeper_leave_for_caller(keeper); /* now that the guard does not watch for their caller */
         break;
     case GUARD_EXTENDED:
         job->guarded_until = report->lease_end;

@@ -145,8 +145,14 @@ int keeper_detach(struct keeper *keeper);
  */
 bool keeper_enter(struct keeper *keeper, int64_t deadline);
 
-/* Has the guard keep these locks in use until it ends, even if the keeper is killed. */
-void keeper_share_entries(const struct keeper *keeper);
+/*
+ * Has the guard keep these locks in use until it ends, even if the keeper is killed.  Returns false
+ * after a message if it cannot.
+ */
+bool keeper_share_entries(struct keeper *keeper);
+
+/* --hold: tells the zkflocks around that the caller does without their locks. */
+void keeper_leave_for_caller(struct keeper *keeper);
 
 /* Uses them no longer. */
 void keeper_leave_entries(struct keeper *keeper);
@@ -209,6 +215,9 @@ void keeper_describe_queue(const struct keeper *keeper, char *text, size_t size)
 void keeper_tell_busy(struct keeper *keeper, bool fault, const char *text);
 
 /* ---- keeper_tell.c ---- */
+
+/* Returns what was to be ended, to be freed: the command, or what it left behind. */
+char *keeper_who_ran(const struct keeper *keeper);
 
 void keeper_tell_acquired(struct keeper *keeper);
 void keeper_tell_released(struct keeper *keeper);

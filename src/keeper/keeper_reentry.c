@@ -19,8 +19,6 @@ void keeper_release(struct keeper *keeper)
     if (keeper->users.caller_left)
         return;
     keeper->users.caller_left = true;
-    for (size_t i = 0; i < keeper->try.entries_len; i++)
-        reentry_leave(&keeper->try.entries[i]);
     if (keeper->users.reentry)
         reentry_given_back(keeper->users.reentry);
     tree_forget_caller();

@@ -6,6 +6,7 @@
  */
 #include "keeper/keeper_parts.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -173,6 +174,7 @@ static void conclude(struct keeper *keeper)
     const struct keeper_run *run = &keeper->run;
     const struct keeper_job *job = &keeper->job;
     const char *name = keeper->command->argv[0];
+    char *who;
 
     if (job->state == JOB_FAILED) {
         keeper_stop(keeper, (int)command_not_executed(keeper->command, job->exec_error));
@@ -214,10 +216,12 @@ static void conclude(struct keeper *keeper)
         keeper_front_died(keeper);
         break;
     case RUN_ORPHANED:
-        log_error("the zkflock around this one, whose lock it used, was killed, so %s %s", name,
+        who = keeper_who_ran(keeper);
+        log_error("the zkflock around this one, whose lock it used, was killed, so %s %s", who,
                   job->state != JOB_REFUSED       ? "was killed"
                   : keeper_starts_nothing(keeper) ? "does not get the lock"
                                                   : "was not started");
+        free(who);
         keeper_stop(keeper, EXITCODE_LOST);
         break;
     }
@@ -311,7 +315,6 @@ static void start(struct keeper *keeper)
     keeper_set_run(keeper, RUN_RUNNING);
     if (keeper->try.locks)
         hook_tell_acquired(keeper->hook, keeper_node(keeper), keeper_token(keeper));
-    keeper_share_entries(keeper);
     front_before_command(keeper->front);
     keeper_job_order(keeper, run->sent_end);
 }
@@ -325,7 +328,7 @@ static bool is_started(const struct keeper *keeper)
 void keeper_run(struct keeper *keeper)
 {
     keeper_hear_front(keeper);
-    if (keeper_cut_short(keeper))
+    if (keeper_cut_short(keeper) || !keeper_share_entries(keeper))
         return;
     start(keeper);
     while (!is_over(keeper)) {

@@ -139,8 +139,7 @@ static void say_standstill(const struct keeper *keeper, char *text, size_t size)
              clock_format(keeper->delays.late_by, span), clock_format(keeper->lease.length, lease));
 }
 
-/* Returns what was to be ended, to be freed: the command, or what it left behind. */
-static char *who_ran(const struct keeper *keeper)
+char *keeper_who_ran(const struct keeper *keeper)
 {
     return xasprintf("%s%s", keeper->job.state == JOB_EXITED ? "what was started by " : "",
                      keeper->command->argv[0]);
@@ -172,7 +171,7 @@ void keeper_say_lost(struct keeper *keeper, bool gone)
     const char *why = NULL;
     char story[128];
     char done[256];
-    char *who = who_ran(keeper);
+    char *who = keeper_who_ran(keeper);
     char *cause = NULL;
     char *text;
 
@@ -196,7 +195,7 @@ void keeper_say_lost(struct keeper *keeper, bool gone)
 
 void keeper_say_limit(const struct keeper *keeper, bool late)
 {
-    char *who = who_ran(keeper);
+    char *who = keeper_who_ran(keeper);
     char limit[CLOCK_FORMAT_SIZE];
     char done[256];
 

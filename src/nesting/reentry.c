@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,6 +22,16 @@ static bool watch(const struct reentry *reentry, int fd, struct guest *guest)
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = guest};
 
     return epoll_ctl(reentry->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+/*
+ * Closes it, out of the epoll: closing alone would not take it out while another process has it
+ * open, too, as the sender of a pidfd has, and a child of wire_close_foreign().
+ */
+static void unwatch(const struct reentry *reentry, int fd)
+{
+    epoll_ctl(reentry->epoll, EPOLL_CTL_DEL, fd, NULL);
+    close(fd);
 }
 
 struct reentry *reentry_offer(const struct reentry_terms *terms)
@@ -74,7 +83,7 @@ static void see_off(struct reentry *reentry, struct guest *guest)
     while (*place != guest)
         place = &(*place)->next;
     *place = guest->next;
-    close(guest->fd);
+    unwatch(reentry, guest->fd);
     forget_caller(guest);
     free(guest);
 }
@@ -89,7 +98,7 @@ static void hang_up(struct reentry *reentry, struct guest *guest)
         see_off(reentry, guest);
         return;
     }
-    close(guest->fd);
+    unwatch(reentry, guest->fd);
     guest->fd = guest->caller;
     guest->caller = -1;
     guest->state = LEFT;
@@ -150,7 +159,7 @@ static void welcome_some(struct reentry *reentry)
 
 static void listen_to(struct reentry *reentry, struct guest *guest)
 {
-    struct wire_request request;
+    struct wire_request request = {0};
     bool heard;
 
     if (guest->state == LEFT) {
@@ -166,10 +175,10 @@ static void listen_to(struct reentry *reentry, struct guest *guest)
     }
     if (request.caller >= 0)
         close(request.caller);
-    if (heard && guest->state == USING && request.verb == WIRE_LEAVE && guest->caller >= 0)
-        take_caller_back(reentry, guest);
-    else
+    if (!heard || guest->state != USING || request.verb != WIRE_LEAVE)
         hang_up(reentry, guest);
+    else if (guest->caller >= 0)
+        take_caller_back(reentry, guest);
 }
 
 /* Returns whether somebody may have connected. */

@@ -12,26 +12,32 @@
 #include "nesting/reentry_wire.h"
 #include "process/around.h"
 
+/* Connections to processes of other users, to be closed when nobody waits for an answer. */
+struct foreign {
+    int *fds;
+    size_t len;
+};
+
 static enum reentry_answer ask_one(const char *name, const struct reentry_lock *lock,
                                    const struct servers *servers, int caller, int wake_fd,
-                                   int64_t deadline, struct reentry_entry *entry)
+                                   int64_t deadline, struct reentry_entry *entry,
+                                   struct foreign *foreign)
 {
     enum reentry_answer answer = REENTRY_UNKNOWN;
     int fd = wire_connect(name, deadline);
-    bool own;
 
     if (fd < 0)
         return errno == EAGAIN ? REENTRY_SILENT : REENTRY_UNKNOWN; /* it has ended */
-    own = wire_is_own(fd);
-    if (own && wire_ask(fd, WIRE_ENTER, lock, servers, caller))
+    if (!wire_is_own(fd)) {
+        foreign->fds = xreallocarray(foreign->fds, foreign->len + 1, sizeof(foreign->fds[0]));
+        foreign->fds[foreign->len++] = fd;
+        return REENTRY_UNKNOWN;
+    }
+    if (wire_ask(fd, WIRE_ENTER, lock, servers, caller))
         answer = wire_read_answer(fd, wake_fd, deadline, entry);
-    if (answer == REENTRY_ENTERED)
-        return answer;
-    if (own) {
+    if (answer != REENTRY_ENTERED) {
         wire_leave(fd); /* the answer may come yet */
         close(fd);
-    } else {
-        wire_close_foreign(&fd, 1);
     }
     return answer;
 }
@@ -43,14 +49,17 @@ enum reentry_answer reentry_ask(const struct reentry_lock *lock, const struct se
     const char *held = getenv(AROUND_VARIABLE);
     char *names = xstrdup(held ? held : "");
     char *rest = names;
+    struct foreign foreign = {0};
     enum reentry_answer answer = REENTRY_UNKNOWN;
 
     while (rest && answer == REENTRY_UNKNOWN) {
         const char *name = strsep(&rest, " ");
 
         if (*name && strlen(name) < AROUND_NAME_SIZE)
-            answer = ask_one(name, lock, servers, caller, wake_fd, deadline, entry);
+            answer = ask_one(name, lock, servers, caller, wake_fd, deadline, entry, &foreign);
     }
+    wire_close_foreign(foreign.fds, foreign.len); /* its child's end may make wake_fd readable */
+    free(foreign.fds);
     free(names);
     return answer;
 }

@@ -85,23 +85,6 @@ static bool identify_users(struct guest *guest, int caller)
 }
 
 /*
- * Finds out which process asks, and returns whether it may.  A user of the lock has to be visible
- * from here, so that it can be ended if the lock is lost.  A probe and --unlock find the lock by
- * the number of a process, which in another pid namespace would mean another process.
- */
-static bool may_ask(struct reentry *reentry, struct guest *guest,
-                    const struct wire_request *request)
-{
-    bool may;
-
-    close(reentry->spare);
-    may = request->verb == WIRE_ENTER ? identify_users(guest, request->caller)
-                                      : wire_is_near(guest->fd);
-    reentry->spare = reentry_open_spare();
-    return may;
-}
-
-/*
  * Returns whether the caller for which it asks is a process of this zkflock, which ends only after
  * the use of its lock, or is around it and so may wait for the command, which would have to wait
  * for the caller.  Under --hold nobody waits for this zkflock.
@@ -119,12 +102,33 @@ static bool asks_for_one_outside(const struct reentry *reentry, const struct gue
            (tree_descends(caller, getpid()) && !tree_descends(caller, guard));
 }
 
+/*
+ * Finds out which process asks, and returns whether it may.  A user of the lock has to be visible
+ * from here, so that it can be ended if the lock is lost.  A probe and --unlock find the lock by
+ * the number of a process, which in another pid namespace would mean another process.  *outside: of
+ * asks_for_one_outside().
+ */
+static bool may_ask(struct reentry *reentry, struct guest *guest,
+                    const struct wire_request *request, bool *outside)
+{
+    bool may;
+
+    close(reentry->spare);
+    may = request->verb == WIRE_ENTER ? identify_users(guest, request->caller)
+                                      : wire_is_near(guest->fd);
+    *outside = may && request->verb == WIRE_ENTER && asks_for_one_outside(reentry, guest);
+    reentry->spare = reentry_open_spare();
+    return may;
+}
+
 void reentry_decide(struct reentry *reentry, struct guest *guest,
                     const struct wire_request *request)
 {
+    bool outside;
+
     guest->state = DENIED;
     guest->verdict = REENTRY_UNKNOWN;
-    if (request->verb == WIRE_LEAVE || !may_ask(reentry, guest, request))
+    if (request->verb == WIRE_LEAVE || !may_ask(reentry, guest, request, &outside))
         return;
     if (request->verb == WIRE_UNLOCK) {
         guest->verdict = judge_unlock(reentry, request);
@@ -136,7 +140,7 @@ void reentry_decide(struct reentry *reentry, struct guest *guest,
         guest->verdict = judge(reentry, request);
         if (guest->verdict == REENTRY_ENTERED && request->caller_lost)
             guest->verdict = REENTRY_FULL;
-        if (guest->verdict == REENTRY_ENTERED && asks_for_one_outside(reentry, guest))
+        if (guest->verdict == REENTRY_ENTERED && outside)
             guest->verdict = REENTRY_OUTSIDE;
         if (guest->verdict == REENTRY_ENTERED && request->verb == WIRE_ENTER)
             guest->state = ADMITTED;

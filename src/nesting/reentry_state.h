@@ -13,8 +13,8 @@
 enum { USER_PEER, USER_CALLER, USERS_OF_GUEST };
 
 /*
- * A guest's states.  A guest that speaks out of turn is hung up on: only in SILENT it may ask, and
- * in USING say that its caller does without the lock from now on.
+ * A guest's states.  A guest may only ask, in SILENT, and in USING say that its caller does without
+ * the lock from now on; if it says anything else, that counts as if it had hung up.
  *
  *   SILENT    -> ADMITTED   it asks to use a lock, and may                [reentry_decide]
  *             -> DENIED     it may not, or only wants to know
@@ -29,6 +29,7 @@ enum { USER_PEER, USER_CALLER, USERS_OF_GUEST };
  *   GUARDED   -> USING      it is answered, and starts                    [reentry_answer]
  *   DENIED    -> SILENT     it is answered                                [reentry_answer]
  *   USING     -> LEFT       it has hung up, and its caller still uses the lock  [hang_up]
+ *   LEFT      -> gone       its caller has ended                          [listen_to]
  *   UNLOCKING -> SILENT     it is answered                                [reentry_unlocked]
  */
 enum guest_state { SILENT, ADMITTED, REPORTED, GUARDED, USING, LEFT, DENIED, PUT_OFF, UNLOCKING };

@@ -90,19 +90,17 @@ static int failed(int fd)
 
 void wire_close_foreign(const int *fds, size_t count)
 {
-    int done[2];
+    int done[2] = {-1, -1};
     char byte;
-    pid_t child;
 
-    if (count == 0 || pipe2(done, O_CLOEXEC) < 0)
-        return; /* they stay open */
-    child = fork();
-    if (child == 0) {
+    if (count == 0)
+        return;
+    if (pipe2(done, O_CLOEXEC) == 0 && fork() == 0) {
         close(done[1]);
         /* Nothing is written: that the pipe is closed says that the descriptors are. */
         _exit(read(done[0], &byte, sizeof(byte)) != 0);
     }
-    for (size_t i = 0; child > 0 && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         close(fds[i]);
     close(done[0]);
     close(done[1]);
@@ -163,7 +161,7 @@ static bool send_text(int fd, char *text)
 /* Ends a text that was received; returns false if it is none. */
 static bool is_text(char text[WIRE_SIZE], ssize_t len)
 {
-    if (len <= 0 || memchr(text, 0, (size_t)len))
+    if (len <= 0 || len >= WIRE_SIZE || memchr(text, 0, (size_t)len))
         return false;
     text[len] = '\0';
     return true;

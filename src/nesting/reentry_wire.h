@@ -2,7 +2,7 @@
  * The messages between the two sides of a re-entry, one packet each:
  *
  *     enter KIND PERMITS \n PATH WITH CHROOT \n ADDRESS ADDRESS ...      the request; or probe
- *                         with a pidfd: the lock is for that process, see struct reentry_user
+ *                         with a pidfd: the lock is for that process, the caller of --hold
  *     unlock \n PATH \n CONNECT STRING                                    the other request
  *     leave \n \n                         that process no longer uses the lock; without an answer
  *     ANSWER TOKEN NODE                                                  the answer
@@ -51,7 +51,8 @@ int wire_connect(const char *name, int64_t deadline);
  * Closes connections to processes of other users, count of them.  Such a process can have sent
  * descriptors along, and the end of the last copy of one may take any time: of a TCP socket, what
  * its SO_LINGER says.  So a child has copies when these are closed here, and exits then: the kernel
- * does not wait for a process that exits.  The child is to be reaped.
+ * does not wait for a process that exits.  The child is to be reaped.  Without a child, closes them
+ * itself.
  */
 void wire_close_foreign(const int *fds, size_t count);
 

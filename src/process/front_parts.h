@@ -30,7 +30,7 @@ struct front_message {
     int32_t command; /* its pid; 0: none */
 };
 
-/* Sends it; returns false if the other side is dead. */
+/* Sends it; returns false if the other side is dead, or has not read for long. */
 bool front_say(int link, struct front_message message);
 
 /*

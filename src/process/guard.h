@@ -121,12 +121,12 @@ int guard_start(struct guard *guard, const struct guard_mandate *mandate);
 /*
  * Give orders.  None fails when the guard is dead: SIGCHLD tells of that.  None blocks: the order
  * is dropped if the link is full, which it is only when the guard is stopped, since no more than a
- * few KEEP are under way at a time; so is a report, when the keeper is.  guard_go() takes
+ * few KEEP and SPARE are under way at a time; so is a report, when the keeper is.  guard_go() takes
  * lease_end, lease, late_at, max_runtime and token of the terms.
  */
 void guard_go(const struct guard *guard, const struct guard_message *terms, const char *node,
               const char *held);
-void guard_share(const struct guard *guard, int fd);
+bool guard_share(const struct guard *guard, int fd); /* false with errno: it is not shared */
 void guard_extend(const struct guard *guard, int64_t lease_end);
 void guard_keep(const struct guard *guard, const struct procid *user);
 void guard_spare(const struct guard *guard, const struct procid *user);

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -32,11 +33,12 @@ void guard_order(const struct guard *guard, enum guard_order type, int number)
     order(guard, &(struct guard_message){.type = (int32_t)type, .number = number});
 }
 
-void guard_share(const struct guard *guard, int fd)
+bool guard_share(const struct guard *guard, int fd)
 {
     const struct guard_message message = {.type = GUARD_SHARE};
 
-    packet_send(guard->link, &message, offsetof(struct guard_message, node), fd);
+    return packet_send(guard->link, &message, offsetof(struct guard_message, node), fd) >= 0 ||
+           errno == EPIPE;
 }
 
 void guard_go(const struct guard *guard, const struct guard_message *terms, const char *node,

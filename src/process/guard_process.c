@@ -117,8 +117,12 @@ static void take_share(struct guard_state *guard, int connection)
 static bool has_died(int connection)
 {
     char word;
-    ssize_t len = recv(connection, &word, sizeof(word), MSG_DONTWAIT);
+    ssize_t len;
 
+    /* If it had not read all, the link is reset; its last word comes after that error. */
+    do {
+        len = recv(connection, &word, sizeof(word), MSG_DONTWAIT);
+    } while (len < 0 && errno == ECONNRESET);
     return len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR);
 }
 
@@ -138,7 +142,7 @@ static void watch_around(struct guard_state *guard)
     if (!died)
         return;
     guard->orphaned = true;
-    if (guard_is_guarding(guard))
+    if (guard_is_guarding(guard) || guard->state == LOST)
         guard_tell(guard, GUARD_ORPHANED, 0);
     if (guard_is_guarding(guard) || guard->state == LOST || guard->state == ENDING)
         guard_kill_tree(guard);

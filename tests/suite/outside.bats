@@ -338,3 +338,33 @@ END
   kill -KILL "$foreign"
   refute grep "stood still" log
 }
+
+@test "outside: a process that uses the locks of two zkflocks is left behind and ends: both go on" {
+  outer
+  background "$LOCK.b" sh -c 'echo "$ZKFLOCK_HELD" >held.new; mv held.new held.b; exec sleep 1000'
+  second=$!
+  eventually test -s held.b
+  cat held.b >>held
+  paste -sd' ' held >held.both
+  mv held.both held
+  elsewhere sh -c "zkflock --hold --for \$\$ --with '$LOCK.b' '$LOCK' && $stubborn"
+  eventually test -s in
+  for pid in $(other_guard "$outer"); do
+    keeper=$(ps -o ppid= -p "$pid" | tr -d ' ')
+    [ "$keeper" = "$second" ] || guard=$pid
+  done
+  keeper=$(ps -o ppid= -p "$guard" | tr -d ' ')
+  kill -STOP "$keeper" "$guard"
+  kill -KILL "$keeper" "$guard"
+  eventually gone "$keeper"
+  # Both know of the process by one and the same descriptor, which the second one keeps open.
+  kill -STOP "$second"
+  kill -KILL "$(cat in)"
+  eventually gone "$(cat in)"
+  ZKFLOCK_HELD=$(cat held) run -0 zkflock "$LOCK" echo inside
+  assert_output inside
+  kill -CONT "$second"
+  kill -TERM "$second" "$outer"
+  ends_with 143 "$second"
+  ends_with 143 "$outer"
+}
