@@ -108,9 +108,10 @@ static void heed_revoke(struct keeper *keeper)
     keeper->news.revoked = true;
     who = *who ? who : "somebody";
     if (keeper->run.state != RUN_NOT_BEGUN) {
-        log_notice("%s%s is sent %s: %s is asked for by %s",
-                   keeper->run.state == RUN_LINGERING ? "what is left of " : "",
-                   keeper->command->argv[0], signals_name(options->signal, signal), lock, who);
+        log_notice("%s is sent %s: %s is asked for by %s",
+                   keeper->run.state == RUN_LINGERING ? "what still runs under the lock"
+                                                      : keeper->command->argv[0],
+                   signals_name(options->signal, signal), lock, who);
         guard_order(&keeper->guard, GUARD_ASK, options->signal);
     } else {
         log_notice("%s %s: %s is asked for by %s", keeper->command->argv[0],

@@ -68,7 +68,7 @@ END
   ends_with 0 "$script"
   run -0 zkflock --revoke --yes -w 20 "$LOCK"
   eventually gone "$(cat in)"
-  assert contains log "what is left of process $script is sent SIGTERM"
+  assert contains log "what still runs under the lock is sent SIGTERM"
   nothing_left_of "$LOCK"
 }
 
