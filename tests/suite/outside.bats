@@ -4,10 +4,10 @@
 load helper
 load hold
 
-# outer [OPTION]...: a zkflock in the background whose command never ends; its pid in $outer, the name
+# outer: a zkflock in the background whose command never ends; its pid in $outer, the name
 # of its socket in the file "held".
 outer() {
-  background --session-timeout 1 "$@" "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held.new; mv held.new held; exec sleep 1000' 2>log
+  background --session-timeout 1 "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held.new; mv held.new held; exec sleep 1000' 2>log
   outer=$!
   eventually test -s held
 }
