@@ -143,12 +143,6 @@ bool keeper_share_entries(struct keeper *keeper)
     return true;
 }
 
-void keeper_leave_for_caller(struct keeper *keeper)
-{
-    for (size_t i = 0; keeper->hold && i < keeper->try.entries_len; i++)
-        reentry_leave(&keeper->try.entries[i]);
-}
-
 void keeper_leave_entries(struct keeper *keeper)
 {
     struct keeper_try *try = &keeper->try;

@@ -151,13 +151,13 @@ bool keeper_enter(struct keeper *keeper, int64_t deadline);
  */
 bool keeper_share_entries(struct keeper *keeper);
 
-/* --hold: tells the zkflocks around that the caller does without their locks. */
-void keeper_leave_for_caller(struct keeper *keeper);
-
 /* Uses them no longer. */
 void keeper_leave_entries(struct keeper *keeper);
 
 /* ---- keeper_reentry.c ---- */
+
+/* --hold: tells the zkflocks around that the caller does without their locks. */
+void keeper_leave_for_caller(struct keeper *keeper);
 
 /* Offers the locks that are held to zkflocks inside the command. */
 void keeper_offer(struct keeper *keeper);

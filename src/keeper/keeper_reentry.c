@@ -25,6 +25,12 @@ void keeper_release(struct keeper *keeper)
     guard_order(&keeper->guard, GUARD_RELEASE, 0);
 }
 
+void keeper_leave_for_caller(struct keeper *keeper)
+{
+    for (size_t i = 0; keeper->hold && i < keeper->try.entries_len; i++)
+        reentry_leave(&keeper->try.entries[i]);
+}
+
 /* Has the front become the command.  Returns the status to end with instead, if it cannot. */
 static int become_command(struct keeper *keeper)
 {
