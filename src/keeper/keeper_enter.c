@@ -49,8 +49,7 @@ static bool would_wait_for_itself(struct keeper *keeper, const struct reentry_lo
 static bool is_full(struct keeper *keeper, const struct reentry_lock *lock)
 {
     log_error("%s is held by the zkflock around this one, which cannot let another one in: all its "
-              "places "
-              "are taken, or it has no descriptor left",
+              "places are taken, or it has no descriptor left",
               lock->path);
     return keeper_stop(keeper, EXITCODE_OSERR);
 }

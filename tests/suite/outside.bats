@@ -18,6 +18,15 @@ elsewhere() { ZKFLOCK_HELD=$(cat held) setsid "$@" 3>&- 4>&- & }
 # keeper_for PID: the keeper that holds $LOCK for that process.
 keeper_for() { pgrep -xf "zkflock --hold --for $1 .*$LOCK"; }
 
+# kill_with_keeper GUARD: kills both at once: neither sees the other one die.
+kill_with_keeper() {
+  local keeper
+  keeper=$(ps -o ppid= -p "$1" | tr -d ' ')
+  kill -STOP "$keeper" "$1"
+  kill -KILL "$keeper" "$1"
+  eventually gone "$keeper"
+}
+
 # A command that writes its pid down, and does not care for TERM.
 stubborn='trap "" TERM; echo $$ >in; while :; do sleep 0.05; done'
 
@@ -180,11 +189,7 @@ END
   eventually test -s held
   elsewhere zkflock -F "$LOCK" sh -c "$stubborn"
   eventually test -s in
-  guard=$(other_guard "$outer")
-  keeper=$(ps -o ppid= -p "$guard" | tr -d ' ')
-  kill -STOP "$keeper" "$guard"
-  kill -KILL "$keeper" "$guard"
-  eventually gone "$keeper"
+  kill_with_keeper "$(other_guard "$outer")"
   touch end
   run -1 zkflock -q -w 1 "$LOCK" touch ran
   refute gone "$(cat in)"
@@ -197,11 +202,7 @@ END
   outer
   elsewhere zkflock -F "$LOCK" sh -c "$stubborn"
   eventually test -s in
-  guard=$(other_guard "$outer")
-  keeper=$(ps -o ppid= -p "$guard" | tr -d ' ')
-  kill -STOP "$keeper" "$guard"
-  kill -KILL "$keeper" "$guard"
-  eventually gone "$keeper"
+  kill_with_keeper "$(other_guard "$outer")"
   lose
   ends_with 75 "$outer"
   assert gone "$(cat in)"
@@ -353,10 +354,7 @@ END
     keeper=$(ps -o ppid= -p "$pid" | tr -d ' ')
     [ "$keeper" = "$second" ] || guard=$pid
   done
-  keeper=$(ps -o ppid= -p "$guard" | tr -d ' ')
-  kill -STOP "$keeper" "$guard"
-  kill -KILL "$keeper" "$guard"
-  eventually gone "$keeper"
+  kill_with_keeper "$guard"
   # Both know of the process by one and the same descriptor, which the second one keeps open.
   kill -STOP "$second"
   kill -KILL "$(cat in)"
