@@ -118,7 +118,7 @@ static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_
     for (size_t i = 0; i < list->len && !found; i++) {
         const struct holding *hold = &list->items[i];
 
-        if (hold->holder.pid != pid || hold->holder.started != holder.started)
+        if (!procid_equal(&hold->holder, &holder))
             continue;
 
         int fd = wire_connect(hold->name, deadline);

@@ -277,7 +277,7 @@ static bool awaits(const struct guest *guest, const struct procid *user)
 {
     const struct procid *last = &guest->users[guest->reported ? guest->reported - 1 : 0];
 
-    return guest->state == REPORTED && last->pid == user->pid && last->started == user->started;
+    return guest->state == REPORTED && procid_equal(last, user);
 }
 
 bool reentry_guarded(struct reentry *reentry, const struct procid *user, bool guarded)

@@ -98,11 +98,16 @@ bool procid_of_pidfd(int pidfd, struct procid *id)
     return pid > 0 && procid_of(pid, id) && pid_of_pidfd(pidfd) == pid;
 }
 
+bool procid_equal(const struct procid *a, const struct procid *b)
+{
+    return a->pid == b->pid && a->started == b->started;
+}
+
 bool procid_is_current(const struct procid *id)
 {
     struct procid now;
 
-    return procid_of(id->pid, &now) && now.started == id->started;
+    return procid_of(id->pid, &now) && procid_equal(&now, id);
 }
 
 bool process_is_bare_fork(pid_t pid)

@@ -56,6 +56,9 @@ bool procid_of(pid_t pid, struct procid *id);
  */
 bool procid_of_pidfd(int pidfd, struct procid *id);
 
+/* Returns whether both are the same process. */
+bool procid_equal(const struct procid *a, const struct procid *b);
+
 /* Returns whether the process of that number is still this one. */
 bool procid_is_current(const struct procid *id);
 

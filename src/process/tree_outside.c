@@ -83,8 +83,7 @@ bool tree_add_outsider(const struct procid *id)
 void tree_spare_outsider(const struct procid *id)
 {
     for (size_t i = 0; i < outsiders_len; i++) {
-        if (outsiders[i].caller || outsiders[i].id.pid != id->pid ||
-            outsiders[i].id.started != id->started)
+        if (outsiders[i].caller || !procid_equal(&outsiders[i].id, id))
             continue;
         drop(i);
         return;
