@@ -82,14 +82,18 @@ bool keeper_starts_nothing(const struct keeper *keeper)
     return keeper->hold && !keeper->command->in_place;
 }
 
+/* Says what has not come to pass. */
+static const char *omitted(const struct keeper *keeper)
+{
+    return keeper_starts_nothing(keeper) ? "lock was not taken" : "command was not started";
+}
+
 bool keeper_front_died(struct keeper *keeper)
 {
     bool begun = keeper->run.state != RUN_NOT_BEGUN && !keeper->hold;
 
-    log_error("zkflock was killed, so %s", begun ? "the command is ended and the lock released"
-                                           : keeper_starts_nothing(keeper)
-                                               ? "the lock is not taken"
-                                               : "the command is not started");
+    log_error("zkflock was killed, so the %s",
+              begun ? "command is ended and the lock released" : omitted(keeper));
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 
@@ -100,10 +104,8 @@ bool keeper_guard_died(struct keeper *keeper)
     if (begun && keeper->hold)
         log_error("the guard process was killed, so %s was ended", keeper->hold->name);
     else
-        log_error("the guard process was killed, so the %s", begun ? "command was ended"
-                                                             : keeper_starts_nothing(keeper)
-                                                                 ? "lock was not taken"
-                                                                 : "command was not started");
+        log_error("the guard process was killed, so the %s",
+                  begun ? "command was ended" : omitted(keeper));
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 

@@ -215,8 +215,7 @@ static void hear_keeper(struct guard_state *guard)
 {
     struct guard_message order;
     int connection;
-    bool lost;
-    ssize_t len = packet_receive(guard->link, &order, sizeof(order), &connection, &lost);
+    ssize_t len = packet_receive(guard->link, &order, sizeof(order), &connection, NULL);
 
     if (len >= (ssize_t)offsetof(struct guard_message, node))
         obey(guard, &order, connection);

@@ -37,13 +37,16 @@ ssize_t packet_receive(int socket, void *data, size_t size, int *fd, bool *lost)
     ssize_t len = recvmsg(socket, &packet, MSG_CMSG_CLOEXEC);
     const struct cmsghdr *header = len >= 0 ? CMSG_FIRSTHDR(&packet) : NULL;
 
+    bool cut = len >= 0 && (packet.msg_flags & MSG_CTRUNC);
+
     *fd = -1;
-    *lost = len >= 0 && (packet.msg_flags & MSG_CTRUNC);
     if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
         memcpy(fd, CMSG_DATA(header), sizeof(*fd));
-    if (*lost && *fd >= 0) {
+    if (cut && *fd >= 0) {
         close(*fd);
         *fd = -1;
     }
+    if (lost)
+        *lost = cut;
     return len;
 }

@@ -16,8 +16,8 @@ ssize_t packet_send(int socket, const void *data, size_t len, int fd);
 
 /*
  * Takes a packet of at most size bytes.  Returns as recv(2) does, with *fd as the descriptor that
- * came along, close-on-exec, to be closed by the caller; -1: none came, or, with *lost, one that
- * this process has no number left for, or more than one.
+ * came along, close-on-exec, to be closed by the caller; -1: none came, or, with *lost (NULL: not
+ * asked), one that this process has no number left for, or more than one.
  */
 ssize_t packet_receive(int socket, void *data, size_t size, int *fd, bool *lost);
 
