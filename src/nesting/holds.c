@@ -1,10 +1,12 @@
 #include "nesting/holds.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@ struct holding {
     enum reentry_holder kind;
     struct procid holder;
     uint64_t since;
+    bool crowded; /* it had no room for another connection */
     char name[AROUND_NAME_SIZE];
 };
 
@@ -83,7 +86,7 @@ static void list_all(struct list *list)
 
     while (sockets && fgets(line, sizeof(line), sockets)) {
         const char *name = strstr(line, prefix);
-        struct holding hold;
+        struct holding hold = {0};
 
         if (!name || !parse_name(name + strlen(prefix), &hold))
             continue;
@@ -97,56 +100,88 @@ static void list_all(struct list *list)
 }
 
 /*
- * Any user may listen by any name, but is not the parent of a guard above this process.  The pid of
- * one in another pid namespace is 0, as is that of the parent of process 1.
+ * Returns whether the one who listens may be the keeper.  Any user may listen by any name, but is
+ * not the parent of a guard above this process.  The pid of one in another pid namespace is 0, as
+ * is that of the parent of process 1.
  */
-static bool is_keeper_of(int fd, const struct holding *hold)
+static bool may_be_keeper(const struct ucred *listener, const struct holding *hold, pid_t parent)
 {
-    pid_t pid = wire_credentials(fd).pid;
-
-    return hold->kind == REENTRY_COMMAND && pid > 0 && pid == tree_parent(hold->holder.pid);
+    return listener->uid == geteuid() ||
+           (hold->kind == REENTRY_COMMAND && listener->pid > 0 && listener->pid == parent);
 }
 
-static bool ask_all(const struct list *list, pid_t pid, int64_t deadline, holds_ask *ask,
+/* Any user may make thousands of sockets, or one that is crowded: neither may take up the time. */
+static bool is_worth_asking(struct holding *hold, pid_t parent)
+{
+    struct ucred listener;
+
+    if (wire_look(hold->name, &listener))
+        return may_be_keeper(&listener, hold, parent);
+    hold->crowded = errno == EAGAIN;
+    return false;
+}
+
+static bool ask_one(const struct holding *hold, pid_t parent, int64_t deadline, holds_ask *ask,
                     void *context)
 {
+    int fd = wire_connect(hold->name, deadline);
+    bool found = false;
+
+    if (fd < 0)
+        return false; /* it has ended */
+
+    struct ucred listener = wire_credentials(fd);
+    bool own = wire_is_own(fd);
+
+    if (may_be_keeper(&listener, hold, parent) && (!own || wire_is_near(fd)))
+        found = ask(fd, hold->kind, own, hold->name, context);
+    if (own)
+        close(fd);
+    else
+        wire_close_foreign(&fd, 1);
+    return found;
+}
+
+static bool ask_all(const struct list *list, pid_t pid, bool crowded, int64_t deadline,
+                    holds_ask *ask, void *context)
+{
     struct procid holder;
+    pid_t parent = tree_parent(pid);
     bool found = false;
 
     if (!procid_of(pid, &holder))
         return false;
-    for (size_t i = 0; i < list->len && !found; i++) {
-        const struct holding *hold = &list->items[i];
+    for (size_t i = 0; i < list->len && !found && clock_now() < deadline; i++) {
+        struct holding *hold = &list->items[i];
 
-        if (!procid_equal(&hold->holder, &holder))
-            continue;
-
-        int fd = wire_connect(hold->name, deadline);
-
-        if (fd < 0)
-            continue; /* it has ended */
-
-        bool own = wire_is_own(fd);
-
-        if (own ? wire_is_near(fd) : is_keeper_of(fd, hold))
-            found = ask(fd, hold->kind, own, hold->name, context);
-        if (own)
-            close(fd);
-        else
-            wire_close_foreign(&fd, 1);
+        if (procid_equal(&hold->holder, &holder) &&
+            (crowded ? hold->crowded : is_worth_asking(hold, parent)))
+            found = ask_one(hold, parent, deadline, ask, context);
     }
     return found;
+}
+
+/* Returns the process for which the one that was looked for holds; 0: it was not found. */
+static pid_t walk(const struct list *list, pid_t caller, bool crowded, int64_t deadline,
+                  holds_ask *ask, void *context)
+{
+    pid_t pid = caller ? caller : getpid();
+
+    /* Begins with this process: a shell may execute its last command in its own place. */
+    while (pid > 0 && !ask_all(list, pid, crowded, deadline, ask, context))
+        pid = caller ? 0 : tree_parent(pid);
+    return pid > 0 ? pid : 0;
 }
 
 pid_t holds_find(pid_t caller, int64_t deadline, holds_ask *ask, void *context)
 {
     struct list list = {0};
-    pid_t pid = caller ? caller : getpid();
+    pid_t found;
 
     list_all(&list);
-    /* Begins with this process: a shell may execute its last command in its own place. */
-    while (pid > 0 && !ask_all(&list, pid, deadline, ask, context))
-        pid = caller ? 0 : tree_parent(pid);
+    found = walk(&list, caller, false, deadline, ask, context);
+    if (!found)
+        found = walk(&list, caller, true, deadline, ask, context);
     free(list.items);
-    return pid > 0 ? pid : 0;
+    return found;
 }

@@ -32,8 +32,9 @@ typedef bool holds_ask(int fd, enum reentry_holder kind, bool own, const char *n
 
 /*
  * Asks the keepers of locks that are held for the caller, the latest first, until ask() returns
- * true.  caller 0: for this process, then for its parent, and so on.  Passes over keepers that do
- * not accept before the deadline.  Returns the process that the lock is held for; 0: none.
+ * true.  caller 0: for this process, then for its parent, and so on.  Those with too many
+ * connections are asked last, and passed over if they do not accept before the deadline.  Returns
+ * the process that the lock is held for; 0: none.
  */
 pid_t holds_find(pid_t caller, int64_t deadline, holds_ask *ask, void *context);
 

@@ -48,6 +48,12 @@ int wire_listen(const char *name);
 int wire_connect(const char *name, int64_t deadline);
 
 /*
+ * Fills in who listens by that name, without waiting.  Returns false with errno: EAGAIN if there is
+ * no room in the listener's queue.
+ */
+bool wire_look(const char *name, struct ucred *listener);
+
+/*
  * Closes connections to processes of other users, count of them.  Such a process can have sent
  * descriptors along, and the end of the last copy of one may take any time: of a TCP socket, what
  * its SO_LINGER says.  So a child has copies when these are closed here, and exits then: the kernel

@@ -118,6 +118,50 @@ time.sleep(60)' "$(namespace)-$other" "$started"
   kill "$other"
 }
 
+@test "another user who listens by the names of a hold, often and without room, holds up nobody else" {
+  hold "$LOCK.busy" release
+  cat >script <<'END'
+zkflock --hold --for $$ "$1"
+echo $$ >pid
+until [ -s bound ]; do sleep 0.05; done
+strace -f -e trace=fork,clone,clone3,socket -o unlock zkflock --unlock --for $$ "$1"
+echo "unlock $?"
+strace -f -e trace=socket -o busy zkflock -q -n "$1.busy" touch ran
+echo "busy $?"
+END
+  touch bound
+  chmod 666 bound
+  setsid sh script "$LOCK" >said 3>&- 4>&- &
+  local script=$!
+  eventually test -s pid
+  intruder 'import socket, sys, time
+with open(f"/proc/{sys.argv[1]}/stat") as stat:
+    started = int(stat.read().rpartition(")")[2].split()[19])
+kept = []
+for number in range(100):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    name = f"\0zkflock-hold-{sys.argv[2]}-{sys.argv[1]}-{started:x}-7fffffffffffffff-{number:024x}"
+    s.bind(name)
+    s.listen(0)
+    kept.append(s)
+    if number % 10 == 0:
+        c = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        c.connect(name)
+        kept.append(c)
+open("bound", "w").write("1")
+time.sleep(1000)' "$(cat pid)" "$(namespace)"
+  ends_with 0 "$script"
+  run -0 cat said
+  assert_output $'unlock 0\nbusy 1'
+  # It makes no process to close what is not the own user's, and waits in connect(2) for its own alone.
+  refute grep -E "fork|clone" unlock
+  assert_equal "$(grep -c 'SEQPACKET|SOCK_CLOEXEC, 0' unlock)" 1
+  # The waiter looks for one that might hold its lock until its patience is over, which the first takes.
+  assert_equal "$(grep -c 'SEQPACKET|SOCK_CLOEXEC, 0' busy)" 1
+  touch release
+  ends_with 0 "$holder"
+}
+
 @test "a script with the pid of a script that has ended has none of its locks" {
   cat >caller <<'EOF'
 eval "$(zkflock --hold --for $$ --export "$1")"
