@@ -36,7 +36,7 @@
 #   make format     formats the C source
 #   make install    below DESTDIR and PREFIX
 #   make uninstall  deletes what install has installed there
-#   make dist       the source as build/zkflock-VERSION.tar.xz, always of the same bytes
+#   make dist       the source as build/zkflock-VERSION.tar.xz, from the same files always the same bytes
 #   make deb        the Debian package, in build/deb
 #   make clean      deletes build
 #
@@ -71,11 +71,12 @@ WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wmissing-prototypes -Wstrict-pro
 BUILD = build$(if $(SANITIZE),/sanitize)$(if $(COVERAGE),/coverage)
 
 # What makes a mistake in memory harder to use.  CFLAGS and LDFLAGS stand behind it.  The checks of
-# FORTIFY need an optimizing compiler.  Of control flow, each processor has its own way.
+# FORTIFY need an optimizing compiler; those that are asked for count.  Of control flow, each
+# processor has its own way.
 control_flow := $(firstword $(foreach flag,-fcf-protection -mbranch-protection=standard,\
 	$(shell $(CC) $(flag) -fsyntax-only -x c /dev/null 2>/dev/null && echo $(flag))))
 hardening_cflags = -fPIE -fstack-protector-strong -fstack-clash-protection $(control_flow)
-hardening_cppflags = $(if $(SANITIZE),,$(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+hardening_cppflags = $(if $(SANITIZE)$(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,$(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 hardening_ldflags = -pie -Wl,-z,relro,-z,now,-z,noexecstack
 
 # See src/ensemble/wire.c.

@@ -262,7 +262,10 @@ static char *user_file(void)
     return base && base[0] == '/' ? xasprintf("%s/.config/zkflock/config", base) : NULL;
 }
 
-/* Reads one of the usual files.  A FIFO is refused: every zkflock would wait for a writer. */
+/*
+ * Reads one of the usual files.  At a FIFO every zkflock would wait for a writer, and to open a
+ * device may have an effect.
+ */
 static int read_if_there(struct settings *settings, bool is_system, const char *file)
 {
     struct stat st;
@@ -271,8 +274,8 @@ static int read_if_there(struct settings *settings, bool is_system, const char *
     /* What stands below a directory that may not be searched counts as missing. */
     if (!there && (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
         return 0;
-    if (there && S_ISFIFO(st.st_mode))
-        return log_failure(EXITCODE_CONFIG, "%s: cannot be read: it is a FIFO", file);
+    if (there && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return log_failure(EXITCODE_CONFIG, "%s: cannot be read: it is no regular file", file);
     return read_file(settings, is_system, file, false);
 }
 

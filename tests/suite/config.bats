@@ -237,7 +237,11 @@ lease = 21s" >home/.config/zkflock/config
   rmdir etc/zkflock.conf
   mkfifo etc/zkflock.conf
   run -78 configured "$LOCK" touch ran
-  assert_output "zkflock: /etc/zkflock.conf: cannot be read: it is a FIFO"
+  assert_output "zkflock: /etc/zkflock.conf: cannot be read: it is no regular file"
+  rm etc/zkflock.conf
+  ln -s /dev/null etc/zkflock.conf
+  run -78 configured "$LOCK" touch ran
+  assert_output "zkflock: /etc/zkflock.conf: cannot be read: it is no regular file"
   rm etc/zkflock.conf
   system_file "[zkflock]"
   chmod 000 etc/zkflock.conf
