@@ -159,8 +159,27 @@ static void tell_all(struct diff *diff)
         tell(diff, CHANGE_REMOVED, NULL);
 }
 
+/*
+ * A zkflock that has become the first, where one vanished, waits for that one, and is about to say
+ * so in its znode; if it does not wait, it is about to say that it holds the lock.
+ */
+static void put_off(const struct diff *diff, struct view *now)
+{
+    for (size_t i = 0; i < now->len; i++) {
+        struct view_contender *contender = &now->contenders[i];
+        const struct view_contender *before = find_node(&diff->old_index, contender);
+
+        if (contender->kind != CONTENDER_PERMIT && contender->told.known && !contender->told.held &&
+            !contender->told.terms.no_delay && !(before && before->holds))
+            contender->holds = false;
+    }
+    view_sort_holders(now);
+    if (now->state == VIEW_HELD && !now->holders)
+        now->state = VIEW_SETTLING;
+}
+
 /* old or now may be NULL: the lock came, or went. */
-static void compare_views(struct diff *diff, const struct view *old, const struct view *now)
+static void compare_views(struct diff *diff, const struct view *old, struct view *now)
 {
     const struct view gone = {.path = old ? old->path : NULL};
 
@@ -169,6 +188,8 @@ static void compare_views(struct diff *diff, const struct view *old, const struc
     diff->vanished =
         old && now && now->vanished > old->vanished ? now->vanished - old->vanished : 0;
     diff->old_index = make_index(old);
+    if (old && now && now->vanished)
+        put_off(diff, now);
     diff->now_index = make_index(diff->now);
     tell_all(diff);
     free(diff->old_index.list);
@@ -176,7 +197,7 @@ static void compare_views(struct diff *diff, const struct view *old, const struc
     diff->now = NULL; /* gone goes out of scope */
 }
 
-int list_changes(const struct view *old, size_t old_len, const struct view *now, size_t now_len,
+int list_changes(const struct view *old, size_t old_len, struct view *now, size_t now_len,
                  int (*take)(const struct change *change, void *whose), void *whose)
 {
     struct diff diff = {.begin = !old, .take = take, .whose = whose};

@@ -106,10 +106,10 @@ static enum contender_kind kind_of(const struct view_contender *contender, bool 
     return CONTENDER_EXCLUSIVE;
 }
 
-/* Moves holders before contenders that wait for a vanished holder, which may stand among them. */
-static void put_holders_first(struct view *view, size_t first)
+void view_sort_holders(struct view *view)
 {
-    for (size_t i = 0; i < first; i++) {
+    view->holders = 0;
+    for (size_t i = 0; i < view->len; i++) {
         if (view->contenders[i].holds) {
             struct view_contender holder = view->contenders[i];
 
@@ -127,7 +127,7 @@ static void judge(struct view *view, bool semaphore, size_t first, int64_t settl
         view->contenders[i].kind = kind_of(&view->contenders[i], semaphore);
         find_times(&view->contenders[i], i < first, !will_settle(&view->contenders[i], settled_at));
     }
-    put_holders_first(view, first);
+    view_sort_holders(view);
     if (view->holders) {
         view->state = VIEW_HELD;
     } else if (first) {

@@ -78,6 +78,12 @@ struct view_source {
 void view_make(struct view *view, const char *path, struct view_source *lock,
                struct view_source *queue);
 
+/*
+ * Moves holders before contenders that wait for a vanished holder, which may stand among them, and
+ * counts them.
+ */
+void view_sort_holders(struct view *view);
+
 void view_release(struct view *view);
 
 #endif

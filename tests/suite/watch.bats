@@ -186,6 +186,24 @@ released"
   watch_ends
 }
 
+@test "--list --watch: the next in the queue of one that vanishes is not reported as a holder before it has waited" {
+  background --lease 4 --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
+  crashing=$!
+  eventually test -e crashing
+  waiter next "$LOCK"
+  watch "$LOCK"
+  eventually seen " waiting next@"
+  crash "$crashing"
+  eventually seen " $LOCK released next@"
+  run sed -n 's/.* \(waiting\|vanished\|settling\|acquired\|released\) .*@.*/\1/p' seen
+  assert_output "waiting
+vanished
+settling
+acquired
+released"
+  watch_ends
+}
+
 @test "--list --watch --json: an object per line" {
   watch --json "$LOCK"
   eventually seen '"event":"free"'
