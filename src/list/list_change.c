@@ -159,9 +159,15 @@ static void tell_all(struct diff *diff)
         tell(diff, CHANGE_REMOVED, NULL);
 }
 
+/* Returns whether permits are left beside those of vanished holders. */
+static bool has_room(const struct view *view)
+{
+    return view->permits > 0 && view->holders + view->vanished <= (size_t)view->permits;
+}
+
 /*
- * A zkflock that has become the first, where one vanished, waits for that one, and is about to say
- * so in its znode; if it does not wait, it is about to say that it holds the lock.
+ * Where one has vanished, a zkflock that becomes the first waits for that one, and counts it when
+ * it has waited; but what it writes into its znode says first that it holds the lock.
  */
 static void put_off(const struct diff *diff, struct view *now)
 {
@@ -169,8 +175,7 @@ static void put_off(const struct diff *diff, struct view *now)
         struct view_contender *contender = &now->contenders[i];
         const struct view_contender *before = find_node(&diff->old_index, contender);
 
-        if (contender->kind != CONTENDER_PERMIT && contender->told.known && !contender->told.held &&
-            !contender->told.terms.no_delay && !(before && before->holds))
+        if (!(before && before->holds) && contender->told.known && !contender->told.terms.no_delay)
             contender->holds = false;
     }
     view_sort_holders(now);
@@ -188,7 +193,7 @@ static void compare_views(struct diff *diff, const struct view *old, struct view
     diff->vanished =
         old && now && now->vanished > old->vanished ? now->vanished - old->vanished : 0;
     diff->old_index = make_index(old);
-    if (old && now && now->vanished)
+    if (old && now && now->vanished && !has_room(now))
         put_off(diff, now);
     diff->now_index = make_index(diff->now);
     tell_all(diff);

@@ -32,8 +32,8 @@ const char *list_change_word(enum change_kind kind);
 /*
  * Calls take for every change between two lists, which are sorted by path: for contenders that went
  * before those that came.  With old NULL, calls it for all that is there at the beginning.  Stops
- * if take returns anything but 0, and returns that.  Takes back in now that a contender holds a lock
- * that it did not hold in old, if it is about to wait for one that vanished.
+ * if take returns anything but 0, and returns that.  Takes back in now that a contender holds a
+ * lock that it did not hold in old, if it is about to wait for one that vanished.
  */
 int list_changes(const struct view *old, size_t old_len, struct view *now, size_t now_len,
                  int (*take)(const struct change *change, void *whose), void *whose);

@@ -187,21 +187,26 @@ released"
 }
 
 @test "--list --watch: the next in the queue of one that vanishes is not reported as a holder before it has waited" {
-  background --lease 4 --session-timeout 2 "$LOCK" sh -c 'touch crashing; exec sleep 1000'
-  crashing=$!
-  eventually test -e crashing
-  waiter next "$LOCK"
-  watch "$LOCK"
-  eventually seen " waiting next@"
-  crash "$crashing"
-  eventually seen " $LOCK released next@"
-  run sed -n 's/.* \(waiting\|vanished\|settling\|acquired\|released\) .*@.*/\1/p' seen
-  assert_output "waiting
+  local kind
+  for kind in "" --unfair "--permits 1"; do
+    # shellcheck disable=SC2086 # an option and its argument
+    background --lease 4 --session-timeout 2 ${kind:+$kind} "$LOCK$kind" sh -c 'touch crashing; exec sleep 1000'
+    crashing=$!
+    eventually test -e crashing
+    waiter next ${kind/--unfair/} "$LOCK$kind"
+    watch "$LOCK$kind"
+    eventually seen " waiting next@"
+    crash "$crashing"
+    eventually seen " $LOCK$kind released next@"
+    run sed -n 's/.* \(waiting\|vanished\|settling\|acquired\|released\) .*@.*/\1/p' seen
+    assert_output "waiting
 vanished
 settling
 acquired
 released"
-  watch_ends
+    watch_ends
+    rm crashing
+  done
 }
 
 @test "--list --watch --json: an object per line" {

@@ -171,6 +171,8 @@ static void test_changes(void)
     struct view three = view_of(names, 3, 0);
     struct view last = view_of(names + 2, 1, 0);
     struct view crashed = view_of(names, 0, 1);
+    struct view next = view_of(names + 1, 1, 1);
+    struct view room = view_of(names + 1, 1, 1);
     char made[512] = "";
 
     last.contenders[0].czxid = three.contenders[2].czxid;
@@ -190,12 +192,26 @@ static void test_changes(void)
     check_changes(&three, &last,
                   "released a-0000000001, left b-0000000002, left c-0000000003, "
                   "acquired c-0000000003");
+    /* The next one of one that vanished waits first; but where a permit is left it need not. */
+    next.contenders[0].czxid = two.contenders[1].czxid;
+    next.contenders[0].told.known = true;
+    room.contenders[0].czxid = two.contenders[1].czxid;
+    room.contenders[0].told.known = true;
+    room.permits = 2;
+    check_changes(&two, &room, "vanished a-0000000001, acquired b-0000000002");
+    check_changes(&two, &next, "vanished a-0000000001");
+    CHECK("next", next.holders == 0 && next.state == VIEW_SETTLING);
+    next.contenders[0].holds = true;
+    next.contenders[0].told.terms.no_delay = true;
+    check_changes(&two, &next, "vanished a-0000000001, acquired b-0000000002");
     view_release(&none);
     view_release(&one);
     view_release(&two);
     view_release(&three);
     view_release(&last);
     view_release(&crashed);
+    view_release(&next);
+    view_release(&room);
 }
 
 /* With --unfair one that has to wait is there only until it finds that out. */
