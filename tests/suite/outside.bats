@@ -18,12 +18,13 @@ elsewhere() { ZKFLOCK_HELD=$(cat held) setsid "$@" 3>&- 4>&- & }
 # keeper_for PID: the keeper that holds $LOCK for that process.
 keeper_for() { pgrep -xf "zkflock --hold --for $1 .*$LOCK"; }
 
-# kill_with_keeper GUARD: kills both at once: neither sees the other one die.
+# kill_with_keeper GUARD: kills both at once: neither sees the other one die.  The guard is first: the
+# end of its parent would continue it.
 kill_with_keeper() {
   local keeper
   keeper=$(ps -o ppid= -p "$1" | tr -d ' ')
   kill -STOP "$keeper" "$1"
-  kill -KILL "$keeper" "$1"
+  kill -KILL "$1" "$keeper"
   eventually gone "$keeper"
 }
 
