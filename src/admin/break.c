@@ -36,7 +36,7 @@ static bool look(struct visit *visit)
         log_notice(
             "%s %s", lock,
             !view->exists ? "does not exist: nobody holds it"
-            : view->state == VIEW_SETTLING
+            : view->state == VIEW_SETTLING || view->vanished
                 ? "is not held: a holder vanished, and the next contender waits one lease for it"
                 : "is not held");
         return stop(visit, EXITCODE_BUSY);
@@ -52,9 +52,9 @@ static bool look(struct visit *visit)
             return stop(visit, admin_failed(ZNOAUTH, "read", holder->shown->path));
         describe_contender(holder->shown, holder->who);
         if (!describe_is_ours(holder->shown))
-            log_warning(
-                "%s is held by %s, which is no zkflock: it may not notice, and go on working", lock,
-                holder->who);
+            log_warning("%s is held by %s, which is no zkflock: its client may go on working "
+                        "without the lock",
+                        lock, holder->who);
     }
     return true;
 }
@@ -226,10 +226,11 @@ static void tell_of_the_lease(const struct visit *visit)
 
     for (size_t i = 0; i < visit->len; i++)
         hit += visit->holders[i].hit;
-    if (hit && visit->view.vanished + hit >= (uint32_t)visit->view.permits && visit->view.lease_ms)
-        log_notice("the next holder starts within %s; make sure that the old command has ended by "
-                   "then: a paused host, a foreign client and --on-lost let it go on",
-                   clock_format(visit->view.lease_ms * CLOCK_MS, span));
+    if (hit && visit->view.vanished + hit >= (uint32_t)visit->view.permits)
+        log_notice("the next holder starts within %s: check that the old command has ended; it may "
+                   "run on if its host was paused, with --on-lost, and without zkflock",
+                   visit->view.lease_ms ? clock_format(visit->view.lease_ms * CLOCK_MS, span)
+                                        : "its lease, by default 15 s");
 }
 
 int break_lock(const struct options *options)

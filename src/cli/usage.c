@@ -40,7 +40,7 @@ void usage_print(void)
           "       zkflock [options] --show-config [LOCK]\n"
           "\n"
           "Runs COMMAND while holding LOCK, a lock kept by a ZooKeeper ensemble: no two\n"
-          "commands run under the same LOCK at the same time, on whichever hosts.\n"
+          "commands run under the same LOCK at the same time, on any hosts.\n"
           "LOCK is a znode path (/app/deploy), or a name: deploy means " LOCKNAME_ROOT "/deploy,\n"
           "or what a config file says.\n",
           stdout);

@@ -59,7 +59,8 @@ static int take_pair(struct reader *reader, const char *name, const char *value)
         return log_failure(EXITCODE_CONFIG,
                            "'%s' stands before the first section, [zkflock] or [lock NAME]", name);
     if (!row)
-        return log_failure(EXITCODE_CONFIG, "there is no key '%s'", name);
+        return log_failure(EXITCODE_CONFIG, "there is no key '%s'; zkflock.conf(5) lists them",
+                           name);
     if (row->lock_only && !reader->lock)
         return log_failure(EXITCODE_CONFIG, "%s belongs in a section [lock NAME], not in [zkflock]",
                            name);

@@ -104,7 +104,8 @@ static bool take_lease(struct keeper *keeper)
     if (length == keeper->lease.length)
         return true;
     if (options->lease && options->lease != length)
-        log_warning("%s has a lease of %s, which is used here instead of what --lease says",
+        log_warning("%s has a lease of %s, which is used here instead of what --lease says; to "
+                    "change it, --remove the lock",
                     lockset_shortest(keeper->try.locks), clock_format(length, span));
     if (lease_fault(length, options->kill_after, options->lock_delay, fault)) {
         log_error("%s: %s", lockset_shortest(keeper->try.locks), fault);

@@ -141,7 +141,8 @@ static bool cannot_write(struct once *once, const struct session_event *event)
     int rc = event->rc;
 
     if (rc == ZNONODE && event->failed_op == OP_CHECK_OWN)
-        fail(once, EXITCODE_LOST, xasprintf("the znode %s was deleted by somebody", once->node));
+        fail(once, EXITCODE_LOST,
+             xasprintf("the znode %s was deleted, by --break or another client", once->node));
     else if (rc == ZBADVERSION || rc == (once->exists ? ZNONODE : ZNODEEXISTS))
         return false;
     else if (event->failed_op == OP_CHECK_OWN)

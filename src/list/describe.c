@@ -30,7 +30,7 @@ const char *describe_contender(const struct view_contender *contender, char text
     else if (contender->read && contender->session)
         snprintf(text, DESCRIBE_SIZE, "%s of session 0x%" PRIx64, name, contender->session);
     else
-        snprintf(text, DESCRIBE_SIZE, "%s", name);
+        snprintf(text, DESCRIBE_SIZE, "%s%s", name, contender->read ? ", a persistent znode" : "");
     return text;
 }
 
@@ -45,7 +45,7 @@ char *describe_who(const struct view_contender *contender)
     if (told->address[0])
         return xstrdup(told->address);
     if (contender->session == 0)
-        return xstrdup("nobody's"); /* a znode that does not go with a session */
+        return xstrdup("persistent"); /* the znode goes with no session */
     return xasprintf("session 0x%" PRIx64, contender->session);
 }
 

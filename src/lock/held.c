@@ -15,7 +15,8 @@ void held_lose(struct lock *lock, char *text)
 
 static void lose_deleted(struct lock *lock)
 {
-    held_lose(lock, xasprintf("the znode %s was deleted by somebody", lock->node));
+    held_lose(lock,
+              xasprintf("the znode %s was deleted, by --break or another client", lock->node));
 }
 
 static void lose_refused(struct lock *lock, int rc)

@@ -123,7 +123,7 @@ static void name_holder(struct outlook *outlook, const struct session_event *eve
     char *holder = outlook->holder;
 
     if (event->stat.ephemeralOwner == 0)
-        snprintf(holder, CONTENDER_WHO_SIZE, "%s, a znode of no session: delete it",
+        snprintf(holder, CONTENDER_WHO_SIZE, "%s, a persistent znode: --break frees the lock",
                  outlook->first);
     else if (!*contender_who(event->data, event->data_len, holder))
         snprintf(holder, CONTENDER_WHO_SIZE, "another client, session 0x%llx",

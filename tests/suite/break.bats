@@ -216,7 +216,7 @@ EOF
   local curator=$!
   eventually contains curator held
   run -0 step_in --revoke --yes "$LOCK"
-  assert_line --regexp "^zkflock: warning: $LOCK is held by _c_.*-lock-0000000000 of session 0x[0-9a-f]+, which is no zkflock: it may not notice, and go on working"
+  assert_line --regexp "^zkflock: warning: $LOCK is held by _c_.*-lock-0000000000 of session 0x[0-9a-f]+, which is no zkflock: its client may go on working without the lock"
   assert_line --regexp "^zkflock: $LOCK was released after .*, by _c_"
   ends_with 0 "$curator"
   assert contains curator released
@@ -311,7 +311,7 @@ EOF
   wait_in_line log "$LOCK" touch ran
   run -0 step_in --break --yes "$LOCK"
   assert_line --index 0 --regexp "^zkflock: $LOCK was taken away from .*@.* pid [0-9]+: bash -c "
-  assert_line --index 1 "zkflock: the next holder starts within 4 s; make sure that the old command has ended by then: a paused host, a foreign client and --on-lost let it go on"
+  assert_line --index 1 "zkflock: the next holder starts within 4 s: check that the old command has ended; it may run on if its host was paused, with --on-lost, and without zkflock"
   ends_with 75 "$holder"
   assert contains a.log "lost $LOCK: the znode"
   ends_with 0 "$waiter"
@@ -330,7 +330,7 @@ EOF
   # With the second one, as many have vanished as there are permits.
   patient "$LOCK" b --permits 2
   run -0 step_in --break --yes "$LOCK"
-  assert_line --index 1 "zkflock: the next holder starts within 4 s; make sure that the old command has ended by then: a paused host, a foreign client and --on-lost let it go on"
+  assert_line --index 1 "zkflock: the next holder starts within 4 s: check that the old command has ended; it may run on if its host was paused, with --on-lost, and without zkflock"
   ends_with 75 "$holder"
   run -0 zkflock --list "$LOCK"
   assert_line --index 1 "free, but a holder vanished: the next one waits 4 s, lease 4 s"
@@ -342,7 +342,7 @@ EOF
   run -0 terminal "send=zkflock --break $LOCK; echo status \$?\n" "expect=Take it away? [y/N] " 'send=n\n' \
     'expect=status 1'
   run -0 step_in --break --yes "$LOCK"
-  assert_line --regexp "^zkflock: warning: $LOCK is held by $name of session 0x[0-9a-f]+, which is no zkflock: it may not notice, and go on working\$"
+  assert_line --regexp "^zkflock: warning: $LOCK is held by $name of session 0x[0-9a-f]+, which is no zkflock: its client may go on working without the lock\$"
   assert_line --partial "$LOCK was taken away from $name of session 0x"
   nothing_left_of "$LOCK"
   exec 5>&-

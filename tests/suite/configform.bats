@@ -56,9 +56,9 @@ mistake() {
 }
 
 @test "mistakes with keys" {
-  mistake "file:2: there is no key 'leese'" "[zkflock]" "leese = 20s"
-  mistake "file:2: there is no key ''" "[zkflock]" "= 20s"
-  mistake "file:2: there is no key 'shared'" "[lock x]" "shared = yes"
+  mistake "file:2: there is no key 'leese'; zkflock.conf(5) lists them" "[zkflock]" "leese = 20s"
+  mistake "file:2: there is no key ''; zkflock.conf(5) lists them" "[zkflock]" "= 20s"
+  mistake "file:2: there is no key 'shared'; zkflock.conf(5) lists them" "[lock x]" "shared = yes"
   for key in path kind permits timeout with; do
     mistake "file:3: $key belongs in a section [lock NAME], not in [zkflock]" "[zkflock]" "" "$key = 1"
   done

@@ -300,7 +300,7 @@ with_limit() {
   lose
   ends_with 75 "$keeper"
   run -0 cat log
-  assert_output --regexp "^zkflock: lost $LOCK: the znode $LOCK/_c_[^ ]* was deleted by somebody; sh was ended by SIGTERM\$"
+  assert_output --regexp "^zkflock: lost $LOCK: the znode $LOCK/_c_[^ ]* was deleted, by --break or another client; sh was ended by SIGTERM\$"
 }
 
 @test "77 when an ACL forbids it" {

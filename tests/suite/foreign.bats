@@ -21,7 +21,7 @@ load list
   others_end
   zk "$ONE" create "$LOCK/nobody/x-0000000007"
   run -0 zkflock --list "$LOCK/nobody"
-  assert_line --index 3 --regexp "^holds +nobody's +exclusive "
+  assert_line --index 3 --regexp "^holds +persistent +exclusive "
   zk "$ONE" delete "$LOCK/nobody/x-0000000007"
 }
 

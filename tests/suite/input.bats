@@ -21,7 +21,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   usage "the LOCK 'a\\x0ab' holds a control character" $'a\nb' touch ran
   usage "the LOCK '🔒' holds a character that ZooKeeper does not allow in names" 🔒 touch ran
   usage "the LOCK '\\x1b[31m' holds a control character" $'\e[31m' touch ran
-  usage "the LOCK 'job-0000000001' ends in ten digits, as the znodes of contenders do" \
+  usage "the LOCK 'job-0000000001' ends in ten digits, as the znodes of contenders do; append a letter" \
     job-0000000001 touch ran
   run -64 timeout 10 zkflock $'\xff' touch ran
   assert_output --partial "is not valid UTF-8"

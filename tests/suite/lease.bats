@@ -287,7 +287,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   eventually has_watches 1
   node=$(zk "$ONE" ls "$LOCK")
   zk "$ONE" delete "$LOCK/$node"
-  eventually contains log "lost $LOCK: the znode $LOCK/$node was deleted by somebody; sh was sent SIGTERM, then killed"
+  eventually contains log "lost $LOCK: the znode $LOCK/$node was deleted, by --break or another client; sh was sent SIGTERM, then killed"
   ends_with 75 "$keeper"
 }
 

@@ -60,7 +60,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
     take_over
     local node
     node=$(zk "$ONE" ls "$LOCK")
-    eventually contains log "the znode $LOCK/$node was deleted by somebody"
+    eventually contains log "the znode $LOCK/$node was deleted, by --break or another client"
     ends_with 75 "$holder"
     still_there "$node"
     give_up
@@ -72,7 +72,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   for kind in "${KINDS[@]}"; do
     hold_replaced deaf "$kind" 6 'exec sleep 1000'
     ends_with 75 "$holder"
-    assert_file_contains log "the znode $LOCK/$node was deleted by somebody"
+    assert_file_contains log "the znode $LOCK/$node was deleted, by --break or another client"
     end_replaced
   done
 }
@@ -85,7 +85,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   eventually has_watches 1 # else its request for the watch would find out
   lose
   ends_with 75 "$holder"
-  assert_file_contains log "was deleted by somebody"
+  assert_file_contains log "was deleted, by --break or another client"
   close_proxy
 }
 
@@ -97,7 +97,7 @@ still_there() { assert_equal "$(zk "$ONE" ls "$LOCK")" "$1"; }
   local holder=$!
   LOCK=$LOCK.long eventually asked_for WATCH_OWN 2
   zk "$ONE" delete "$LOCK.long/$(zk "$ONE" ls "$LOCK.long")"
-  eventually contains log "was deleted by somebody"
+  eventually contains log "was deleted, by --break or another client"
   ends_with 75 "$holder"
   close_proxy
 }
@@ -117,7 +117,7 @@ watches_late() {
 # loses_at_once: let the watch pass; fail unless the holder loses the lock before its next proof.
 loses_at_once() {
   let_pass
-  eventually contains log "the znode $LOCK/$node was deleted by somebody"
+  eventually contains log "the znode $LOCK/$node was deleted, by --break or another client"
   ends_with 75 "$holder"
   close_proxy
 }

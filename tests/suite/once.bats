@@ -331,7 +331,7 @@ events() { grep -oE '"event": ?"(acquired|lost|released|exit)"' "$1" | cut -d'"'
   # Both tries lose it.
   PROXY_OF=multi open_proxy refuse 1-1000:-101
   run -75 zkflock -z "$VIA" --lock-delay 0 --once-per 1h --retry 1 --retry-delay 100ms "$LOCK.gone" true
-  assert_output --regexp "^zkflock: lost $LOCK.gone before true was started: the znode [^ ]* was deleted by somebody\$"
+  assert_output --regexp "^zkflock: lost $LOCK.gone before true was started: the znode [^ ]* was deleted, by --break or another client\$"
   run -75 zkflock -v --log-format json -z "$VIA" --lock-delay 0 --once-per 1h --retry 1 --retry-delay 100ms "$LOCK.gone" true
   echo "$output" >log
   assert_equal "$(events log)" "acquired lost acquired lost exit"

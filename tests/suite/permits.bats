@@ -492,7 +492,7 @@ both_kinds() {
   eventually test -e ready
   eventually has_watches 1
   zk "$ONE" delete "$LOCK/leases/$(zk "$ONE" ls "$LOCK/leases")"
-  eventually contains log "was deleted by somebody; sh was ended by SIGTERM"
+  eventually contains log "was deleted, by --break or another client; sh was ended by SIGTERM"
   ends_with 75 "$holder"
 }
 

@@ -202,7 +202,7 @@ counted() { assert_equal "$(vanished_in "$1")" 0; }
     eventually contains "log.$number" "waiting for"
     kill -TERM "$waiter"
     ends_with 143 "$waiter"
-    refute grep -q "deleted by somebody" "log.$number"
+    refute grep -q "was deleted, by --break" "log.$number"
     close_proxy
   done
   touch release

@@ -116,7 +116,7 @@ counts() {
 @test "the lease in the lock's record counts, and a message says so" {
   short "$LOCK"
   run -0 zkflock --lease 30 "$LOCK" true
-  assert_line "zkflock: warning: $LOCK has a lease of 4 s, which is used here instead of what --lease says"
+  assert_line "zkflock: warning: $LOCK has a lease of 4 s, which is used here instead of what --lease says; to change it, --remove the lock"
 }
 
 @test "a count that cannot be right: zkflock waits and warns" {

@@ -267,6 +267,6 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
 @test "a znode that no session owns is told by its name" {
   zk "$ONE" create "$LOCK/x-0000000000" "$(printf 'no\033[2Jbody')"
   run -1 zkflock -n "$LOCK" true
-  assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, held for [^ ]+ by x-0000000000, a znode of no session: delete it$"
+  assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, held for [^ ]+ by x-0000000000, a persistent znode: --break frees the lock$"
   zk "$ONE" delete "$LOCK/x-0000000000"
 }

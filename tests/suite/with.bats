@@ -106,7 +106,7 @@ with = $LOCK/a, $LOCK/b" >config
     rm ready
     zk "$ONE" delete "$LOCK/$taken/$(zk "$ONE" ls "$LOCK/$taken")"
     ends_with 75 "$holder"
-    assert grep -q "the znode $LOCK/$taken/.* was deleted by somebody" log
+    assert grep -q "the znode $LOCK/$taken/.* was deleted, by --break or another client" log
     for free in a b c; do run -0 zkflock -n --lock-delay 0 "$LOCK/$free" true; done
   done
 }
@@ -299,7 +299,7 @@ $LOCK/s2 shared"
 @test "--with: a lease other than the one asked for is told of the lock that has it" {
   zkflock --lease 6 "$LOCK/a" true
   run -0 zkflock --lease 30 --with "$LOCK/a" "$LOCK/b" true
-  assert_output "zkflock: warning: $LOCK/a has a lease of 6 s, which is used here instead of what --lease says"
+  assert_output "zkflock: warning: $LOCK/a has a lease of 6 s, which is used here instead of what --lease says; to change it, --remove the lock"
   run -78 zkflock --with "$LOCK/a" --kill-after 5 "$LOCK/b" true
   assert_line --partial "zkflock: $LOCK/a: with --kill-after 5 s a lease of 6 s is too short"
 }
