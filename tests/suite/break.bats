@@ -318,11 +318,18 @@ EOF
   assert contains log "a contender vanished; its command may run for"
 }
 
+@test "--break: a persistent znode that somebody has created by hand" {
+  zk "$ONE" create "$LOCK/x-0000000000"
+  run -0 step_in --break --yes "$LOCK"
+  assert_line --partial "$LOCK was taken away from x-0000000000, a persistent znode"
+  nothing_left_of "$LOCK"
+}
+
 @test "--break: nobody has to wait where a semaphore has permits beside those who vanished" {
   patient "$LOCK" a --permits 2 --lease 4
   run -0 step_in --break --yes "$LOCK"
   assert_output --partial "zkflock: $LOCK was taken away from "
-  refute_output --partial "the next one starts"
+  refute_output --partial "the next holder starts"
   ends_with 75 "$holder"
   run -0 zkflock --list "$LOCK"
   assert_line --index 1 "free, permits 0/2, lease 4 s"
@@ -334,6 +341,8 @@ EOF
   ends_with 75 "$holder"
   run -0 zkflock --list "$LOCK"
   assert_line --index 1 "free, but a holder vanished: the next one waits 4 s, lease 4 s"
+  run -1 zkflock --break --yes "$LOCK"
+  assert_output "zkflock: $LOCK is not held: a holder vanished, and the next contender waits one lease for it"
 }
 
 @test "--break: a foreign holder's znode goes, with a warning that it may not notice" {
@@ -344,6 +353,8 @@ EOF
   run -0 step_in --break --yes "$LOCK"
   assert_line --regexp "^zkflock: warning: $LOCK is held by $name of session 0x[0-9a-f]+, which is no zkflock: its client may go on working without the lock\$"
   assert_line --partial "$LOCK was taken away from $name of session 0x"
+  # No zkflock has set its lease yet.
+  assert_line --partial "the next holder starts within its lease, by default 15 s: check that"
   nothing_left_of "$LOCK"
   exec 5>&-
   wait
