@@ -187,13 +187,14 @@ released"
 }
 
 @test "--list --watch: the next in the queue of one that vanishes is not reported as a holder before it has waited" {
-  local kind
+  local kind options
   for kind in "" --unfair "--permits 1"; do
-    # shellcheck disable=SC2086 # an option and its argument
-    background --lease 4 --session-timeout 2 ${kind:+$kind} "$LOCK$kind" sh -c 'touch crashing; exec sleep 1000'
+    read -ra options <<<"$kind"
+    background --lease 4 --session-timeout 2 "${options[@]}" "$LOCK$kind" sh -c 'touch crashing; exec sleep 1000'
     crashing=$!
     eventually test -e crashing
-    waiter next ${kind/--unfair/} "$LOCK$kind"
+    [ "$kind" != --unfair ] || options=()
+    waiter next "${options[@]}" "$LOCK$kind"
     watch "$LOCK$kind"
     eventually seen " waiting next@"
     crash "$crashing"
