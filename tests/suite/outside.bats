@@ -210,19 +210,19 @@ END
 }
 
 @test "outside: what a script has started lives on when the script has given its hold back, though it was asked for the lock" {
-  script sh <<END
-exec 2>log
-eval "\$(zkflock --hold --for \$\$ -v --export "$LOCK")"
-setsid zkflock "$LOCK" sh -c 'trap "" TERM; echo \$\$ >user; while :; do sleep 0.05; done' &
-setsid sh giver &
-until [ -s user ] && [ -s child ]; do sleep 0.05; done
-END
   cat >giver <<END
 zkflock --hold --for \$\$ "$LOCK"
 trap 'zkflock --unlock --for \$\$ "$LOCK" && touch back' TERM
 sh -c 'trap "" TERM; echo \$\$ >child; while :; do sleep 0.05; done' &
 echo \$\$ >giver.pid
 while :; do sleep 0.05; done
+END
+  script sh <<END
+exec 2>log
+eval "\$(zkflock --hold --for \$\$ -v --export "$LOCK")"
+setsid zkflock "$LOCK" sh -c 'trap "" TERM; echo \$\$ >user; while :; do sleep 0.05; done' &
+setsid sh giver &
+until [ -s user ] && [ -s child ]; do sleep 0.05; done
 END
   ends_with 0 "$script"
   zkflock --revoke --yes -n "$LOCK"
