@@ -49,9 +49,11 @@ zkflock -vv --log-format json -z localhost:$port --tls --cacert "$KEYS/ca.pem" -
 echo status \$?
 END
   terminal "send=sh run\n" file=release "expect=status 0" >session 3>&- 4>&- &
-  local terminal=$! front what pids
+  local terminal=$! front what pids hook
   eventually test -e held -a -e hooked
   front=$(pgrep -P "$(pgrep -P "$(pgrep -P "$terminal")")")
+  hook=$(children "$(children "$front" zkflock)" lock-hook)
+  kill -STOP "$hook" # else it ends the teller after 10 s
   mapfile -t pids < <(below "$front")
   run -0 ps -o comm= -p "${pids[*]}"
   assert_equal "$(sort <<<"$output" | paste -sd' ')" "lock-guard lock-hook lock-witness sh teller zkflock zkflock"
@@ -64,6 +66,7 @@ END
     run -0 ls -l "/proc/$pid/fd"
     refute_line --regexp "/(ann|client.key|client.pem|ca.pem)$"
   done
+  kill -CONT "$hook"
   exec 8<>go
   touch release
   acted "$terminal"
