@@ -142,11 +142,10 @@ static bool ask_one(const struct holding *hold, pid_t parent, int64_t deadline, 
     return found;
 }
 
-static bool ask_all(const struct list *list, pid_t pid, bool crowded, int64_t deadline,
-                    holds_ask *ask, void *context)
+static bool ask_all(const struct list *list, pid_t pid, pid_t parent, bool crowded,
+                    int64_t deadline, holds_ask *ask, void *context)
 {
     struct procid holder;
-    pid_t parent = tree_parent(pid);
     bool found = false;
 
     if (!procid_of(pid, &holder))
@@ -168,9 +167,22 @@ static pid_t walk(const struct list *list, pid_t caller, bool crowded, int64_t d
     pid_t pid = caller ? caller : getpid();
 
     /* Begins with this process: a shell may execute its last command in its own place. */
-    while (pid > 0 && !ask_all(list, pid, crowded, deadline, ask, context))
-        pid = caller ? 0 : tree_parent(pid);
-    return pid > 0 ? pid : 0;
+    while (pid > 0) {
+        pid_t parent = tree_parent(pid);
+
+        if (ask_all(list, pid, parent, crowded, deadline, ask, context))
+            return pid;
+        pid = caller ? 0 : parent;
+    }
+    return 0;
+}
+
+static bool any_crowded(const struct list *list)
+{
+    for (size_t i = 0; i < list->len; i++)
+        if (list->items[i].crowded)
+            return true;
+    return false;
 }
 
 pid_t holds_find(pid_t caller, int64_t deadline, holds_ask *ask, void *context)
@@ -180,7 +192,7 @@ pid_t holds_find(pid_t caller, int64_t deadline, holds_ask *ask, void *context)
 
     list_all(&list);
     found = walk(&list, caller, false, deadline, ask, context);
-    if (!found)
+    if (!found && any_crowded(&list))
         found = walk(&list, caller, true, deadline, ask, context);
     free(list.items);
     return found;

@@ -146,18 +146,17 @@ bool wire_look(const char *name, struct ucred *listener)
     struct sockaddr_un address;
     socklen_t len = address_of(name, &address);
     int fd = open_socket(SOCK_NONBLOCK);
-    bool seen;
-    int error;
 
     if (fd < 0)
         return false;
     /* Nobody can send on it, so nothing makes close() wait, see wire_close_foreign(). */
-    seen = shutdown(fd, SHUT_RD) == 0 && connect(fd, (struct sockaddr *)&address, len) == 0;
-    error = errno;
+    if (shutdown(fd, SHUT_RD) < 0 || connect(fd, (struct sockaddr *)&address, len) < 0) {
+        failed(fd);
+        return false;
+    }
     *listener = wire_credentials(fd);
     close(fd);
-    errno = error;
-    return seen;
+    return true;
 }
 
 /* ---- words ---- */

@@ -36,7 +36,6 @@ ssize_t packet_receive(int socket, void *data, size_t size, int *fd, bool *lost)
                             .msg_controllen = CMSG_LEN(sizeof(int))}; /* all has room for two */
     ssize_t len = recvmsg(socket, &packet, MSG_CMSG_CLOEXEC);
     const struct cmsghdr *header = len >= 0 ? CMSG_FIRSTHDR(&packet) : NULL;
-
     bool cut = len >= 0 && (packet.msg_flags & MSG_CTRUNC);
 
     *fd = -1;
