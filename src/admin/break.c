@@ -36,7 +36,7 @@ static bool look(struct visit *visit)
         log_notice(
             "%s %s", lock,
             !view->exists ? "does not exist: nobody holds it"
-            : view->state == VIEW_SETTLING || view->vanished
+            : view->state == VIEW_SETTLING || view_next_waits(view, 0)
                 ? "is not held: a holder vanished, and the next contender waits one lease for it"
                 : "is not held");
         return stop(visit, EXITCODE_BUSY);
@@ -226,7 +226,7 @@ static void tell_of_the_lease(const struct visit *visit)
 
     for (size_t i = 0; i < visit->len; i++)
         hit += visit->holders[i].hit;
-    if (hit && visit->view.vanished + hit >= (uint32_t)visit->view.permits)
+    if (hit && view_next_waits(&visit->view, hit))
         log_notice("the next holder starts within %s: check that the old command has ended; it may "
                    "run on if its host was paused, with --on-lost, and without zkflock",
                    visit->view.lease_ms ? clock_format(visit->view.lease_ms * CLOCK_MS, span)

@@ -157,9 +157,7 @@ static char *state_sentence(const struct view *view)
         return xasprintf("settling: the next one waits for a holder that vanished, until %s (%s)",
                          text_clock(view->until_ms, until),
                          clock_short(view->until_ms - text_now(), span));
-    /* A semaphore may have permits left beside those of vanished holders. */
-    if (view->vanished && view->vanished >= (uint32_t)view->permits && view->lease_ms &&
-        view->state == VIEW_FREE)
+    if (view_next_waits(view, 0) && view->lease_ms && view->state == VIEW_FREE)
         return xasprintf("free, but a holder vanished: the next one waits %s",
                          clock_format(view->lease_ms * CLOCK_MS, span));
     kind = describe_kind(view);

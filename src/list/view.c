@@ -211,6 +211,13 @@ void view_make(struct view *view, const char *path, struct view_source *lock,
           !semaphore && (!ours || view->vanished) ? lock->pzxid : 0);
 }
 
+bool view_next_waits(const struct view *view, uint32_t more)
+{
+    uint32_t vanished = view->vanished + more;
+
+    return vanished > 0 && vanished >= (uint32_t)view->permits;
+}
+
 void view_release(struct view *view)
 {
     for (size_t i = 0; i < view->len; i++)

@@ -84,6 +84,12 @@ void view_make(struct view *view, const char *path, struct view_source *lock,
  */
 void view_sort_holders(struct view *view);
 
+/*
+ * Returns whether the next holder waits for a lease if so many more vanish.  A semaphore may have
+ * permits left beside those of vanished holders.
+ */
+bool view_next_waits(const struct view *view, uint32_t more);
+
 void view_release(struct view *view);
 
 #endif

@@ -333,6 +333,8 @@ EOF
   ends_with 75 "$holder"
   run -0 zkflock --list "$LOCK"
   assert_line --index 1 "free, permits 0/2, lease 4 s"
+  run -1 zkflock --break --yes "$LOCK"
+  assert_output "zkflock: $LOCK is not held"
   run -0 zkflock -n --permits 2 "$LOCK" true
   # With the second one, as many have vanished as there are permits.
   patient "$LOCK" b --permits 2
