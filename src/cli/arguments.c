@@ -243,7 +243,8 @@ static int take_operands(struct options *options, char **words)
     if (!(ACTIONS_TAKE_COMMAND & 1 << options->action))
         return take_locks(options, words);
     if (!name) {
-        log_error("no LOCK given");
+        if (check_action(options) == 0)
+            log_error("no LOCK given");
         return usage();
     }
     options->name = name;

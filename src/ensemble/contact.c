@@ -64,6 +64,12 @@ char *contact_refused(const struct session *session)
                          : "give --auth-file, or --tls and --cert; SASL is not supported");
 }
 
+char *contact_no_chroot(const struct session *session)
+{
+    return xasprintf("the chroot %s in the list of servers does not exist; create that znode first",
+                     servers_chroot(session->terms.servers));
+}
+
 char *contact_silence(struct session *session, int64_t patience)
 {
     char span[CLOCK_FORMAT_SIZE];

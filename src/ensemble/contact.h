@@ -23,6 +23,9 @@ char *contact_not_started(int error);
 /* session_refused(); to be freed. */
 char *contact_refused(const struct session *session);
 
+/* The servers have no znode for the chroot of their list; to be freed. */
+char *contact_no_chroot(const struct session *session);
+
 /* No server has answered so far, and the caller goes on trying; to be freed. */
 char *contact_silence(struct session *session, int64_t patience);
 

@@ -63,11 +63,62 @@ static enum admin_news take_signal(struct admin *admin)
     return ADMIN_ENDED;
 }
 
+static int await_contact(struct admin *admin, int64_t deadline)
+{
+    struct session_event event;
+
+    while (!session_connected(admin->session)) {
+        enum admin_news news = admin_next(admin, deadline, &event);
+
+        if (news == ADMIN_TIMEOUT)
+            return fail(contact_unreachable_status(admin->session),
+                        contact_unreachable(admin->session, admin->options->connect_timeout));
+        if (news == ADMIN_ENDED)
+            return admin_ended(admin);
+    }
+    return 0;
+}
+
+/* Below a chroot that does not exist no lock would be found, as if nobody had one. */
+static int refuse_missing_chroot(struct admin *admin)
+{
+    int64_t deadline = clock_add(clock_now(), admin->options->connect_timeout);
+    bool asked = false;
+    struct session_event event;
+
+    if (!servers_chroot(admin->options->servers)[0])
+        return 0;
+    for (;;) {
+        if (!asked && session_connected(admin->session)) {
+            session_exists(admin->session, 0, "/");
+            asked = true;
+        }
+
+        enum admin_news news = admin_next(admin, deadline, &event);
+
+        if (news == ADMIN_TIMEOUT)
+            return admin_silent(admin);
+        if (news == ADMIN_ENDED)
+            return admin_ended(admin);
+        if (news != ADMIN_EVENT)
+            continue;
+        if (event.type == SESSION_EXPIRED) {
+            session_reopen(admin->session);
+            asked = false;
+        } else if (event.type == SESSION_REPLY) {
+            if (event.rc == ZNONODE)
+                return fail(EXITCODE_CONFIG, contact_no_chroot(admin->session));
+            if (!session_rc_unknown(event.rc))
+                return 0;
+            asked = false;
+        }
+    }
+}
+
 int admin_start(struct admin *admin, const struct options *options)
 {
     int64_t deadline = clock_add(clock_now(), options->connect_timeout);
     struct session_terms terms;
-    struct session_event event;
     sigset_t mask;
     bool ignored;
     char *fault;
@@ -92,16 +143,8 @@ int admin_start(struct admin *admin, const struct options *options)
     admin->session = session_open(&terms);
     if (!admin->session)
         return fail(EXITCODE_OSERR, contact_not_started(errno));
-    while (!session_connected(admin->session)) {
-        enum admin_news news = admin_next(admin, deadline, &event);
-
-        if (news == ADMIN_TIMEOUT)
-            return fail(contact_unreachable_status(admin->session),
-                        contact_unreachable(admin->session, options->connect_timeout));
-        if (news == ADMIN_ENDED)
-            return admin_ended(admin);
-    }
-    return 0;
+    status = await_contact(admin, deadline);
+    return status ? status : refuse_missing_chroot(admin);
 }
 
 enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session_event *event)

@@ -32,8 +32,9 @@ struct admin {
 };
 
 /*
- * Finds a server and opens a session, within the connect timeout.  Blocks signals, which
- * admin_next() takes from then on.  Returns 0, or the exit status after a message.
+ * Finds a server and opens a session, within the connect timeout, and makes sure that the chroot
+ * exists.  Blocks signals, which admin_next() takes from then on.  Returns 0, or the exit status
+ * after a message.
  */
 int admin_start(struct admin *admin, const struct options *options);
 

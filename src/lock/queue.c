@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "ensemble/contact.h"
 #include "lock/lock_parts.h"
 
 /* Waits for the predecessor. */
@@ -210,13 +211,12 @@ void queue_parents_made(struct lock *lock)
         own_acl_take_sessions(lock, lock->made_czxid, 0); /* as the lock has */
     if (rc == ZOK || rc == ZNODEEXISTS)
         step_join(lock);
-    else if (rc == ZNONODE && !lock->ancestor_failed)
-        leave_because(
-            lock, EXITCODE_CONFIG,
-            "cannot create %s: the chroot in the list of servers does not exist; create that "
-            "znode first",
-            lock->path);
-    else
+    else if (rc == ZNONODE && !lock->ancestor_failed) {
+        char *why = contact_no_chroot(lock->session);
+
+        leave_because(lock, EXITCODE_CONFIG, "cannot create %s: %s", lock->path, why);
+        free(why);
+    } else
         leave_because_ancestor(lock);
 }
 

@@ -160,6 +160,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
 
 @test "operands" {
   usage "no LOCK given"
+  usage "--names goes with --list alone" --names
   usage "no COMMAND given: zkflock $LOCK COMMAND" "$LOCK"
   usage "no COMMAND given: zkflock $LOCK COMMAND" "$LOCK" --
   printf '#!/bin/sh\n' >deploy.sh
@@ -202,8 +203,12 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
 }
 
 @test "a chroot that does not exist" {
-  refuses 78 "cannot create $LOCK: the chroot in the list of servers does not exist; create that znode first" \
-    -z "$ONE/no/such/chroot" "$LOCK" touch ran
+  fault="the chroot /no/such/chroot in the list of servers does not exist; create that znode first"
+  refuses 78 "cannot create $LOCK: $fault" -z "$ONE/no/such/chroot" "$LOCK" touch ran
+  # Not "free", which would be said of a lock that others hold elsewhere.
+  for step_in in --list "--list --watch" "--list --json" "--break --yes" "--revoke --yes" --remove; do
+    refuses 78 "$fault" -z "$ONE/no/such/chroot" $step_in "$LOCK"
+  done
 }
 
 # unreachable PORT: fail unless zkflock gives up within the time, with status 69.
