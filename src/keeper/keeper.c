@@ -119,14 +119,17 @@ static void leave_queue(struct keeper *keeper)
 {
     int64_t deadline =
         clock_now() + clock_earlier(GIVE_BACK_PATIENCE, keeper->options->connect_timeout);
+    bool held = keeper->tenure.state != TENURE_NOT_HELD;
 
     lockset_leave(keeper->try.locks);
     while (lockset_phase(keeper->try.locks) == LOCK_LEAVING && clock_now() < deadline)
         keeper_pump(keeper, deadline);
     if (lockset_phase(keeper->try.locks) == LOCK_LEAVING && lockset_has_node(keeper->try.locks))
-        log_warning("no answer from the ensemble: %s could not be released; it comes free when "
-                    "the session expires, in %d s at the most",
-                    keeper->options->lock, (session_timeout_ms(keeper->try.session) + 999) / 1000);
+        log_warning("no answer from the ensemble: %s%s could not be %s when the session expires, "
+                    "in %d s at the most, or so long after the ensemble works again",
+                    held ? "" : "the place in the queue of ", keeper->options->lock,
+                    held ? "released; it comes free" : "given up; its znode is deleted",
+                    (session_timeout_ms(keeper->try.session) + 999) / 1000);
     else if (lockset_phase(keeper->try.locks) == LOCK_LEFT && keeper->tenure.state == TENURE_HELD)
         keeper_tell_released(keeper);
 }

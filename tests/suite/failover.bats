@@ -105,10 +105,16 @@ other_servers() { # other_servers I
     sh -c 'touch ready; until [ -e release ]; do sleep 0.05; done; exit 7' 2>log
   holder=$!
   eventually test -e ready
+  background -v --session-timeout 2 --lease 5 "$LOCK" touch ran 2>waiting
+  waiter=$!
+  eventually grep -q "waiting for" waiting
   for i in 1 2 3; do ensemble kill "$i"; done
+  kill -TERM "$waiter"
   touch release
   ends_with 7 "$holder"
-  assert grep -q "no answer from the ensemble: $LOCK could not be released; it comes free when the session expires, in 2 s at the most" log
+  ends_with 143 "$waiter"
+  assert grep -q "no answer from the ensemble: the place in the queue of $LOCK could not be given up; its znode is deleted when the session expires" waiting
+  assert grep -q "no answer from the ensemble: $LOCK could not be released; it comes free when the session expires, in 2 s at the most, or so long after the ensemble works again" log
   for i in 1 2 3; do ensemble revive "$i" 3>&- 4>&- & done # none serves before two are there
   wait
   run -0 zkflock -v --connect-timeout 30 "$LOCK" echo ran
