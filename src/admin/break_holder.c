@@ -41,6 +41,11 @@ static void act(struct visit *visit, struct holder *holder, const struct session
     if (visit->by_force) {
         zoo_delete_op_init(&ops[OP_ACT], path, event->stat.version);
     } else {
+        char by[CONTENDER_WHO_SIZE];
+
+        /* An own text is there if its answer was lost. */
+        holder->asked = revocation_decode(event->data, event->data_len, by) &&
+                        strcmp(by, contender_self()) != 0;
         text = revocation_encode(event->data, event->data_len, holder->shown->since_ms);
         zoo_set_op_init(&ops[OP_ACT], path, text, (int)strlen(text), event->stat.version, NULL);
     }
@@ -66,6 +71,10 @@ static void is_gone(const struct visit *visit, struct holder *holder)
 static void has_acted(struct visit *visit, struct holder *holder)
 {
     holder->hit = true;
+    if (holder->asked)
+        log_warning("the holder of %s was asked before, which a zkflock passes on only once; "
+                    "--break takes the lock away",
+                    visit->options->lock);
     if (visit->by_force) {
         is_gone(visit, holder);
     } else if (options_asked_wait(visit->options, CLOCK_NEVER) == 0) {

@@ -27,6 +27,7 @@ struct holder {
     int32_t parent_version;
     enum stage stage;
     bool again; /* the answer was lost */
+    bool asked; /* --revoke: somebody else had asked it before */
     bool hit;   /* this process asked it, or deleted its znode, or may have */
 };
 

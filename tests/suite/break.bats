@@ -73,9 +73,13 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   mkdir -p xdg/zkflock
   printf '%s\n' "[zkflock]" "conflict-exit-code = 0" >xdg/zkflock/config
   run -1 step_in --revoke --yes -w 0.5 "$LOCK"
+  refute_output --partial "asked before"
   assert_output --regexp "^zkflock: $LOCK is still held after 500 ms, by .*@.* pid [0-9]+: bash"
   run -0 zkflock -n "$LOCK" touch ran
   assert_not_exist ran
+  run -0 step_in --revoke --yes -n "$LOCK"
+  assert_line --index 0 "zkflock: warning: the holder of $LOCK was asked before, which a zkflock passes on only once; --break takes the lock away"
+  assert_line --index 1 --partial "zkflock: asked the holder of $LOCK to release it: "
   assert_equal "$(cat asked)" asked
   touch end
   ends_with 0 "$holder"
