@@ -51,6 +51,13 @@ static enum settings_level level_of(const struct reader *reader)
     return reader->is_system ? SETTINGS_SYSTEM : SETTINGS_USER;
 }
 
+static bool is_quoted(const char *value)
+{
+    size_t len = strlen(value);
+
+    return len > 1 && strchr("\"'", value[0]) && value[len - 1] == value[0];
+}
+
 static int take_pair(struct reader *reader, const char *name, const char *value)
 {
     const struct option_row *row = option_table_key(name);
@@ -58,12 +65,16 @@ static int take_pair(struct reader *reader, const char *name, const char *value)
     if (!reader->in_section)
         return log_failure(EXITCODE_CONFIG,
                            "'%s' stands before the first section, [zkflock] or [lock NAME]", name);
+    if (!row && strpbrk(name, " \t"))
+        return log_failure(EXITCODE_CONFIG, "an '=' is missing behind the key in '%s'", name);
     if (!row)
         return log_failure(EXITCODE_CONFIG, "there is no key '%s'; zkflock.conf(5) lists them",
                            name);
     if (row->lock_only && !reader->lock)
         return log_failure(EXITCODE_CONFIG, "%s belongs in a section [lock NAME], not in [zkflock]",
                            name);
+    if (is_quoted(value))
+        return log_failure(EXITCODE_CONFIG, "%s: leave out the quotes around the value", name);
 
     const struct setting setting = {
         .level = level_of(reader),

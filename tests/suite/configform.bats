@@ -57,6 +57,9 @@ mistake() {
 
 @test "mistakes with keys" {
   mistake "file:2: there is no key 'leese'; zkflock.conf(5) lists them" "[zkflock]" "leese = 20s"
+  mistake "file:2: an '=' is missing behind the key in 'servers zk1'" "[zkflock]" "servers zk1:2181"
+  mistake "file:2: servers: leave out the quotes around the value" "[zkflock]" 'servers = "zk1:2181"'
+  mistake "file:2: hook: leave out the quotes around the value" "[zkflock]" "hook = '/usr/bin/notify'"
   mistake "file:2: there is no key ''; zkflock.conf(5) lists them" "[zkflock]" "= 20s"
   mistake "file:2: there is no key 'shared'; zkflock.conf(5) lists them" "[lock x]" "shared = yes"
   for key in path kind permits timeout with; do
