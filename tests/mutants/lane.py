@@ -18,6 +18,7 @@ class Lane:
         self.root = directory / "root"
         self.suite_dir = directory / "suite"
         self.suite_dir.mkdir(parents=True)
+        os.mkfifo(self.suite_dir / "pause")  # see pause() in helper.bash
         # Copies the tests, too: a test that is edited meanwhile would notice every mistake.
         shutil.copytree(PROJECT, self.root, ignore=shutil.ignore_patterns(".git", "build"))
         self.build_dir = self.root / "build"

@@ -2,27 +2,28 @@
 # and ends by showing that no process and no contender is left.
 
 bats_require_minimum_version 1.8.0
-export BATS_LIB_PATH=${BATS_LIB_PATH:-/usr/lib/bats}
-bats_load_library bats-support
-bats_load_library bats-assert
-bats_load_library bats-file
+# Not by bats_load_library, which starts 17 processes; each test loads this file anew.
+for part in "${BATS_LIB_PATH:-/usr/lib/bats}"/bats-{support,assert,file}/src/*.bash; do
+  # shellcheck source=/dev/null
+  source "$part"
+done
 
-TESTS_DIR=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+TESTS_DIR=${BATS_TEST_DIRNAME%/*}
 # Debian's commands come before a user's own, such as a python3 that is a slow script and lacks kazoo.
 PATH=${ZKFLOCK_BUILD:?set by tests/check}:$TESTS_DIR/tools:/usr/bin:$PATH
 # A pattern for times in messages, which have a date unless it is today's.
 TIME_OF_DAY='([0-9-]{10} )?[0-9:]{8}'
 
 common_setup() {
-  ONE=$(cat "$SUITE_DIR/one/servers")
+  read -r ONE <"$SUITE_DIR/one/servers"
   export ZKFLOCK_SERVERS=$ONE
   export SHELL=/bin/sh
   # No config file of whoever runs the tests.
   export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/xdg
-  LOCK=/t/$(basename "$BATS_TEST_FILENAME" .bats)/$BATS_TEST_NUMBER
+  LOCK=${BATS_TEST_FILENAME##*/}
+  LOCK=/t/${LOCK%.bats}/$BATS_TEST_NUMBER
   # Every process that a test starts has this mark in its environment.
   export ZKFLOCK_TEST_MARK=mark-$$-$LOCK
-  [ -p "$SUITE_DIR/pause" ] || mkfifo "$SUITE_DIR/pause"
   # For tests/check, which ends a test that hangs.
   echo "$$ $ZKFLOCK_TEST_MARK $BATS_TEST_DESCRIPTION" >"$SUITE_DIR/running"
   cd "$BATS_TEST_TMPDIR" || return 1
@@ -41,9 +42,10 @@ need_three() {
 # A test that fails may leave subshells behind that wait for what it has not done any more.  They
 # keep the pipe open that bats reads to its end.  A script that the test has started has the mark.
 end_subshells() {
-  local pid
+  local pid comm
   for pid in $(jobs -rp); do
-    if [ "$(cat "/proc/$pid/comm")" = bash ] && ! is_marked "$pid"; then kill -KILL "$pid"; fi
+    read -r comm <"/proc/$pid/comm"
+    if [ "$comm" = bash ] && ! is_marked "$pid"; then kill -KILL "$pid"; fi
   done 2>/dev/null || true
 }
 
@@ -92,7 +94,7 @@ await_no_process() { # await_no_process SECONDS
   done
 }
 
-# pause SECONDS: a sleep(1) without a process: nobody writes into that pipe.
+# pause SECONDS: a sleep(1) without a process: nobody writes into that pipe, which tests/check has made.
 pause() { read -rt "$1" _ <>"$SUITE_DIR/pause" || true; }
 
 # in_hiding ARG...: where /proc hides processes that may not be traced, and zkflock may trace only its own.
