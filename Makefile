@@ -125,6 +125,9 @@ $(BUILD)/counters.o: tests/coverage/counters.c $(BUILD)/flags
 	$(call say,CC,$<)$(CC) $(all_cppflags) -DCOUNTERS='"$(abspath $(BUILD))/counters"' \
 		-std=gnu11 $(WARNINGS) $(hardening_cflags) $(CFLAGS) -c -o $@ $<
 
+# What knows the version, which may have changed with nothing else.
+$(BUILD)/cli/arguments.o $(BUILD)/lock/contender.o: Makefile
+
 # Rebuilt when the flags are others; not by `make install`, which root may run without those of `make`.
 flags := $(CC) $(all_cppflags) $(all_cflags) $(all_ldflags) $(ZOOKEEPER_LIB) $(INIH_LIB) $(JANSSON_LIB) $(LDLIBS)
 $(BUILD)/flags: $(if $(filter install,$(MAKECMDGOALS)),,FORCE)
@@ -304,28 +307,28 @@ format:
 	clang-format -i $(wildcard src/*.[ch] src/*/*.[ch] tests/*/*.[ch])
 
 install: all
-	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 \
-		$(DESTDIR)$(mandir)/man5 $(DESTDIR)$(mandir)/man7 \
-		$(DESTDIR)$(bashcompdir) $(DESTDIR)$(zshcompdir) $(DESTDIR)$(fishcompdir)
-	$(INSTALL) -m 755 $(BUILD)/zkflock $(DESTDIR)$(bindir)/zkflock
-	$(INSTALL) -m 644 man/zkflock.1 $(DESTDIR)$(mandir)/man1/zkflock.1
-	$(INSTALL) -m 644 man/zkflock.conf.5 $(DESTDIR)$(mandir)/man5/zkflock.conf.5
-	$(INSTALL) -m 644 man/zkflock.7 $(DESTDIR)$(mandir)/man7/zkflock.7
-	$(INSTALL) -m 644 completions/zkflock.bash $(DESTDIR)$(bashcompdir)/zkflock
-	$(INSTALL) -m 644 completions/_zkflock $(DESTDIR)$(zshcompdir)/_zkflock
-	$(INSTALL) -m 644 completions/zkflock.fish $(DESTDIR)$(fishcompdir)/zkflock.fish
+	$(INSTALL) -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" \
+		"$(DESTDIR)$(mandir)/man5" "$(DESTDIR)$(mandir)/man7" \
+		"$(DESTDIR)$(bashcompdir)" "$(DESTDIR)$(zshcompdir)" "$(DESTDIR)$(fishcompdir)"
+	$(INSTALL) -m 755 $(BUILD)/zkflock "$(DESTDIR)$(bindir)/zkflock"
+	$(INSTALL) -m 644 man/zkflock.1 "$(DESTDIR)$(mandir)/man1/zkflock.1"
+	$(INSTALL) -m 644 man/zkflock.conf.5 "$(DESTDIR)$(mandir)/man5/zkflock.conf.5"
+	$(INSTALL) -m 644 man/zkflock.7 "$(DESTDIR)$(mandir)/man7/zkflock.7"
+	$(INSTALL) -m 644 completions/zkflock.bash "$(DESTDIR)$(bashcompdir)/zkflock"
+	$(INSTALL) -m 644 completions/_zkflock "$(DESTDIR)$(zshcompdir)/_zkflock"
+	$(INSTALL) -m 644 completions/zkflock.fish "$(DESTDIR)$(fishcompdir)/zkflock.fish"
 
 uninstall:
-	rm -f $(DESTDIR)$(bindir)/zkflock $(DESTDIR)$(mandir)/man1/zkflock.1 \
-		$(DESTDIR)$(mandir)/man5/zkflock.conf.5 $(DESTDIR)$(mandir)/man7/zkflock.7 \
-		$(DESTDIR)$(bashcompdir)/zkflock \
-		$(DESTDIR)$(zshcompdir)/_zkflock $(DESTDIR)$(fishcompdir)/zkflock.fish
+	rm -f "$(DESTDIR)$(bindir)/zkflock" "$(DESTDIR)$(mandir)/man1/zkflock.1" \
+		"$(DESTDIR)$(mandir)/man5/zkflock.conf.5" "$(DESTDIR)$(mandir)/man7/zkflock.7" \
+		"$(DESTDIR)$(bashcompdir)/zkflock" \
+		"$(DESTDIR)$(zshcompdir)/_zkflock" "$(DESTDIR)$(fishcompdir)/zkflock.fish"
 
 # The files of the repository, or where there is none, all but what was built; with the time of the last
 # change, that of CHANGELOG.md there.
 BUILD_DIST ?= build
 dist_name = zkflock-$(VERSION)
-dist_files = $(if $(wildcard .git),git ls-files -z,find . -path ./build -prune -o -type f -printf '%P\0')
+dist_files = $(if $(wildcard .git),git ls-files -z,find . -path ./build -prune -o -name __pycache__ -prune -o -type f -printf '%P\0')
 dist_time = $(if $(wildcard .git),$$(git log -1 --format=%ct),$$(stat -c %Y CHANGELOG.md))
 
 dist:
@@ -341,6 +344,7 @@ dist:
 # Debian 12's lintian does not know the field Static-Built-Using.
 deb: dist
 	@$(need) build deb
+	@mkdir -p build
 	@./packaging/build-deb $(VERSION) $(BUILD_DIST)/$(dist_name).tar.xz build/deb >build/deb.log 2>&1 || { cat build/deb.log; exit 1; }
 	@lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs,unknown-field build/deb/*.changes
 	@ls build/deb/*.deb

@@ -44,8 +44,8 @@ static void act(struct visit *visit, struct holder *holder, const struct session
         char by[CONTENDER_WHO_SIZE];
 
         /* An own text is there if its answer was lost. */
-        holder->asked = revocation_decode(event->data, event->data_len, by) &&
-                        strcmp(by, contender_self()) != 0;
+        holder->asked |= revocation_decode(event->data, event->data_len, by) &&
+                         strcmp(by, contender_self()) != 0;
         text = revocation_encode(event->data, event->data_len, holder->shown->since_ms);
         zoo_set_op_init(&ops[OP_ACT], path, text, (int)strlen(text), event->stat.version, NULL);
     }

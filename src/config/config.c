@@ -51,11 +51,24 @@ static enum settings_level level_of(const struct reader *reader)
     return reader->is_system ? SETTINGS_SYSTEM : SETTINGS_USER;
 }
 
-static bool is_quoted(const char *value)
+/* Returns whether a value is in quotes, which in a line for the shell may be meant. */
+static bool is_quoted(const struct option_row *row, const char *value)
 {
     size_t len = strlen(value);
 
-    return len > 1 && strchr("\"'", value[0]) && value[len - 1] == value[0];
+    return row->take != values_text && row->take != values_show_command && len > 1 &&
+           strchr("\"'", value[0]) && value[len - 1] == value[0];
+}
+
+/* Returns whether the '=' is missing in "lease 30s: ..." or "servers zk1:2181". */
+static bool is_key_and_value(const char *name)
+{
+    size_t len = strcspn(name, " \t");
+    char *word = xstrndup(name, len);
+    bool found = name[len] && option_table_key(word);
+
+    free(word);
+    return found;
 }
 
 static int take_pair(struct reader *reader, const char *name, const char *value)
@@ -65,7 +78,7 @@ static int take_pair(struct reader *reader, const char *name, const char *value)
     if (!reader->in_section)
         return log_failure(EXITCODE_CONFIG,
                            "'%s' stands before the first section, [zkflock] or [lock NAME]", name);
-    if (!row && strpbrk(name, " \t"))
+    if (!row && is_key_and_value(name))
         return log_failure(EXITCODE_CONFIG, "an '=' is missing behind the key in '%s'", name);
     if (!row)
         return log_failure(EXITCODE_CONFIG, "there is no key '%s'; zkflock.conf(5) lists them",
@@ -73,7 +86,7 @@ static int take_pair(struct reader *reader, const char *name, const char *value)
     if (row->lock_only && !reader->lock)
         return log_failure(EXITCODE_CONFIG, "%s belongs in a section [lock NAME], not in [zkflock]",
                            name);
-    if (is_quoted(value))
+    if (is_quoted(row, value))
         return log_failure(EXITCODE_CONFIG, "%s: leave out the quotes around the value", name);
 
     const struct setting setting = {

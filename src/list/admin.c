@@ -79,14 +79,16 @@ static int await_contact(struct admin *admin, int64_t deadline)
     return 0;
 }
 
-/* Below a chroot that does not exist no lock would be found, as if nobody had one. */
-static int refuse_missing_chroot(struct admin *admin)
+/*
+ * Below a chroot that does not exist no lock would be found, as if nobody had one.  To complete a
+ * name is no matter of that.
+ */
+static int refuse_missing_chroot(struct admin *admin, int64_t deadline)
 {
-    int64_t deadline = clock_add(clock_now(), admin->options->connect_timeout);
     bool asked = false;
     struct session_event event;
 
-    if (!servers_chroot(admin->options->servers)[0])
+    if (!servers_chroot(admin->options->servers)[0] || admin->options->names_only)
         return 0;
     for (;;) {
         if (!asked && session_connected(admin->session)) {
@@ -144,7 +146,7 @@ int admin_start(struct admin *admin, const struct options *options)
     if (!admin->session)
         return fail(EXITCODE_OSERR, contact_not_started(errno));
     status = await_contact(admin, deadline);
-    return status ? status : refuse_missing_chroot(admin);
+    return status ? status : refuse_missing_chroot(admin, deadline);
 }
 
 enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session_event *event)

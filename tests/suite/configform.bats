@@ -59,7 +59,7 @@ mistake() {
   mistake "file:2: there is no key 'leese'; zkflock.conf(5) lists them" "[zkflock]" "leese = 20s"
   mistake "file:2: an '=' is missing behind the key in 'servers zk1'" "[zkflock]" "servers zk1:2181"
   mistake "file:2: servers: leave out the quotes around the value" "[zkflock]" 'servers = "zk1:2181"'
-  mistake "file:2: hook: leave out the quotes around the value" "[zkflock]" "hook = '/usr/bin/notify'"
+  mistake "file:2: there is no key 'kill after'; zkflock.conf(5) lists them" "[zkflock]" "kill after = 5s"
   mistake "file:2: there is no key ''; zkflock.conf(5) lists them" "[zkflock]" "= 20s"
   mistake "file:2: there is no key 'shared'; zkflock.conf(5) lists them" "[lock x]" "shared = yes"
   for key in path kind permits timeout with; do
@@ -68,6 +68,15 @@ mistake() {
   mistake "file:3: lease stands in this section already, at file:2" "[zkflock]" "lease = 20s" "lease = 20s"
   mistake "file:6: path stands in this section already, at file:2" \
     "[lock a]" "path = /a" "[lock b]" "path = /b" "[lock a]" "path = /a"
+}
+
+@test "quotes in a line for the shell are the shell's" {
+  mkdir "my tools"
+  printf '#!/bin/sh\necho "$1" >>told\n' >"my tools/tell"
+  chmod +x "my tools/tell"
+  printf '%s\n' "[zkflock]" "hook = \"$PWD/my tools/tell\"" "[lock $LOCK]" "show-command = 'a text'" >file
+  run -0 zkflock --config file "$LOCK" true
+  eventually grep -q released told
 }
 
 @test "a file that fails while it is read" {
