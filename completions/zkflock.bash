@@ -214,6 +214,8 @@ _zkflock_offer_values() {
   *)
     [[ ${values[$option]-} == *'|'* ]] || return
     IFS='|' read -ra choices <<<"${values[$option]}"
+    # LIST and TEXT are no values.
+    [[ ! ${choices[-1]} =~ ^[A-Z]+$ ]] || unset 'choices[-1]'
     _zkflock_offer "${choices[@]/:*/:}"
     # What stands for the rest follows.
     [[ ${COMPREPLY-} != *: ]] || compopt -o nospace

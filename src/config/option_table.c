@@ -164,7 +164,8 @@ const struct option_row option_table[] = {
 
     {.forms = "-z, --servers LIST", .heading = "Where",
      .help = "HOST:PORT,...[/CHROOT] of the ensemble; else\n"
-             "$" SERVERS_VARIABLE ", else a config file's, else\n" SERVERS_DEFAULT,
+             "the lock's in a config file, else\n$" SERVERS_VARIABLE ", else a config file's, else\n"
+             SERVERS_DEFAULT,
      .key = "servers", .preset = SERVERS_DEFAULT,
      .take = values_servers, .choice = CHOICE_SERVERS, .actions = ALL},
     {.forms = "--auth-file FILE",

@@ -630,6 +630,16 @@ EOF
   refuses 64 "no LOCK given: zkflock --hold LOCK" --hold
 }
 
+@test "--hold: what runs the hooks has /dev/null open nowhere but as stdin and output" {
+  export LOCK
+  script sh <<<'zkflock --hold --hook true "$LOCK"; touch ready; until [ -e release ]; do sleep 0.05; done'
+  eventually test -e ready
+  run -0 find "/proc/$(children "$(keeper_of_hold)" lock-hook)/fd" -lname /dev/null -name '[3-9]*'
+  assert_output ""
+  touch release
+  ends_with 0 "$script"
+}
+
 @test "--hold for another user's process, which zkflock could not end, is refused" {
   local theirs=$$ as=(setpriv --reuid 65534 --clear-groups)
   if [ "$(id -u)" -ne 0 ]; then

@@ -39,6 +39,19 @@ with = $LOCK/a, $LOCK/b" >config
   assert_output "zkflock: the LOCK '' is empty"
 }
 
+@test "--with: more and longer names than the guard has room for: if the keeper is killed, the session expires" {
+  local with=() name
+  name=$(printf '%0900d' 0)x
+  for i in $(seq 45); do with+=(--with "$LOCK/$i/$name"); done
+  background --session-timeout 2 --lease 5 "${with[@]}" "$LOCK/a" sh -c 'touch ready; exec sleep 1000'
+  local keeper=$!
+  eventually test -e ready
+  kill -KILL "$keeper"
+  ends_with 137 "$keeper"
+  run -0 zkflock -w 20 "$LOCK/45/$name" echo ran
+  assert_line ran
+}
+
 @test "--with: opposite orders do not wait for each other for ever" {
   echo 0 >counter
   for order in "a b c" "c b a" "b a c" "c a b"; do
