@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,7 +66,7 @@ static int await_go(int pipe_end, struct guard_message *go)
     return 0;
 }
 
-/* The process that will be the command: waits for GO. */
+/* The process that will be the command: waits for GO, or for the end of the guard. */
 static _Noreturn void runner(const struct guard_state *guard, pid_t parent, int pipe_end,
                              int failure)
 {
@@ -75,9 +74,6 @@ static _Noreturn void runner(const struct guard_state *guard, pid_t parent, int 
     int error;
 
     helper_set_title("lock-command");
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(EXITCODE_INTERNAL);
     if (guard->mandate->command->inherited.process_group)
         setpgid(0, 0);
     /* Once more when GO has come: by then the kernel has mapped the code and the memory for it. */
