@@ -207,6 +207,7 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   refuses 78 "cannot create $LOCK: $fault" -z "$ONE/no/such/chroot" "$LOCK" touch ran
   # Not "free", which would be said of a lock that others hold elsewhere.
   for step_in in --list "--list --watch" "--list --json" "--break --yes" "--revoke --yes" --remove; do
+    # shellcheck disable=SC2086 # two words
     refuses 78 "$fault" -z "$ONE/no/such/chroot" $step_in "$LOCK"
   done
 }

@@ -283,7 +283,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   # The lease is so long that only the event can tell in time, and a question about the own znode would
   # be the third get, which does not pass.
   zkflock --lease 300 "$LOCK" true
-  PROXY_OF=get open_proxy hold-request 3
+  PROXY_OF="get" open_proxy hold-request 3
   background -v -z "$VIA" --kill-after 0.5 "$LOCK" sh -c 'trap "" TERM; touch ready; exec sleep 1000' 2>log
   keeper=$!
   eventually test -e ready
