@@ -8,8 +8,7 @@
 #define EXITCODES(X)                                                                               \
     X(EXITCODE_BUSY, 1, "busy: -n was given, or the time of -w or --deadline ran out (see -E)")    \
     X(EXITCODE_USAGE, 64, "wrong usage")                                                           \
-    X(EXITCODE_UNREACHABLE, 69,                                                                    \
-      "no answer from the ensemble, or from the zkflock around this one")                          \
+    X(EXITCODE_UNREACHABLE, 69, "no answer from the ensemble, or from an outer zkflock")           \
     X(EXITCODE_INTERNAL, 70, "internal fault")                                                     \
     X(EXITCODE_OSERR, 71, "operating system error")                                                \
     X(EXITCODE_LOST, 75, "the lock was lost; the command was ended, or not started")               \
