@@ -86,7 +86,7 @@ static int await_contact(struct admin *admin, int64_t deadline)
 static int refuse_missing_chroot(struct admin *admin, int64_t deadline)
 {
     bool asked = false;
-    struct session_event event;
+    struct session_event event = {0};
 
     if (!servers_chroot(admin->options->servers)[0] || admin->options->names_only)
         return 0;
@@ -96,14 +96,10 @@ static int refuse_missing_chroot(struct admin *admin, int64_t deadline)
             asked = true;
         }
 
-        enum admin_news news = admin_next(admin, deadline, &event);
+        int status = admin_await_event(admin, deadline, &event);
 
-        if (news == ADMIN_TIMEOUT)
-            return admin_silent(admin);
-        if (news == ADMIN_ENDED)
-            return admin_ended(admin);
-        if (news != ADMIN_EVENT)
-            continue;
+        if (status)
+            return status;
         if (event.type == SESSION_EXPIRED) {
             session_reopen(admin->session);
             asked = false;
@@ -183,6 +179,20 @@ enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session
             return ADMIN_READY;
         if (due && !fds[1].revents)
             return ADMIN_TIMEOUT;
+    }
+}
+
+int admin_await_event(struct admin *admin, int64_t deadline, struct session_event *event)
+{
+    for (;;) {
+        enum admin_news news = admin_next(admin, deadline, event);
+
+        if (news == ADMIN_EVENT)
+            return 0;
+        if (news == ADMIN_TIMEOUT)
+            return admin_silent(admin);
+        if (news == ADMIN_ENDED)
+            return admin_ended(admin);
     }
 }
 

@@ -51,6 +51,12 @@ enum admin_news {
 enum admin_news admin_next(struct admin *admin, int64_t deadline, struct session_event *event);
 
 /*
+ * Waits for the session's next event, and for nothing else.  Returns 0, or the exit status after a
+ * message: the deadline has come, or the visit has ended.
+ */
+int admin_await_event(struct admin *admin, int64_t deadline, struct session_event *event);
+
+/*
  * Logs which signal ended the visit, or reports that the ensemble refuses this client; returns the
  * exit status for it.
  */

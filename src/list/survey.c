@@ -279,14 +279,10 @@ int survey_read(struct survey *survey, struct admin *admin)
     struct session_event event;
 
     while (!survey_complete(survey)) {
-        enum admin_news news = admin_next(admin, deadline, &event);
+        int status = admin_await_event(admin, deadline, &event);
 
-        if (news == ADMIN_TIMEOUT)
-            return admin_silent(admin);
-        if (news == ADMIN_ENDED)
-            return admin_ended(admin);
-        if (news != ADMIN_EVENT)
-            continue;
+        if (status)
+            return status;
         survey_handle(survey, &event);
         /* The limit is on silence: there may be much to read. */
         if (event.type == SESSION_REPLY && !session_rc_unknown(event.rc))
