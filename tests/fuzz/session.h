@@ -9,7 +9,9 @@
 #include "ensemble/session.h"
 
 #include "acl_text.h"
+#include "base/xalloc.h"
 #include "ensemble.h"
+#include "ensemble/contact.h"
 
 enum { PARTS_MAX = 510, NAMES_MAX = ZNODES_MAX, QUEUE_MAX = 1024 };
 
@@ -235,6 +237,12 @@ bool session_rc_unknown(int rc)
     return rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT || rc == ZSESSIONEXPIRED ||
            rc == ZCLOSING || rc == ZINVALIDSTATE || rc == ZSESSIONMOVED ||
            rc == ZRUNTIMEINCONSISTENCY || rc == ZTHROTTLEDOP;
+}
+
+char *contact_no_chroot(const struct session *s)
+{
+    (void)s;
+    return xstrdup("the chroot does not exist");
 }
 
 /* ---- what becomes of requests ---- */
