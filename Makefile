@@ -43,7 +43,7 @@
 # V=1 prints whole commands; WERROR=1 makes warnings errors; SANITIZE=address,undefined builds and
 # tests with sanitizers and assertions (-DZKFLOCK_DEBUG).
 
-VERSION = 0.1.0
+VERSION = 1.0.0
 
 SEED ?= 1
 MINUTES ?= 3
