@@ -18,7 +18,7 @@ def package(name: str) -> str:
 
 def versions(build: str) -> dict[str, str]:
     return {
-        "zkflock": output(os.path.join(build, "zkflock"), "--version").split()[-1],
+        "zkflock": output(os.path.join(build, "zkflock"), "--version").split()[1],
         "libzookeeper": package("libzookeeper-mt-dev"),
         "ZooKeeper": package("zookeeper"),
         "Java": re.search(r'"(.*)"', subprocess.run(
