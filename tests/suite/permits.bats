@@ -5,7 +5,7 @@ load vanishing
 
 # permit NAME [ARG]...: takes one of two in the background, until NAME.go.
 permit() {
-  background -v --lease 4 --session-timeout 2 "${@:2}" --permits 2 "$LOCK" \
+  background -v --lease 4 "${@:2}" --permits 2 "$LOCK" \
     sh -c 'echo "$1" >>started; until [ -e "$1.go" ]; do sleep 0.05; done' sh "$1" 2>"log.$1"
 }
 
