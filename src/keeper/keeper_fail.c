@@ -97,14 +97,16 @@ bool keeper_front_died(struct keeper *keeper)
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 
-bool keeper_guard_died(struct keeper *keeper)
+bool keeper_guard_failed(struct keeper *keeper, const char *how)
 {
     bool begun = keeper->run.state != RUN_NOT_BEGUN;
 
+    if (keeper->job.state == JOB_ORDERED && !keeper->hold)
+        begun = false; /* the guard tells of the process before it may execute anything */
     if (begun && keeper->hold)
-        log_error("the guard process was killed, so %s was ended", keeper->hold->name);
+        log_error("the guard process %s, so %s was ended", how, keeper->hold->name);
     else
-        log_error("the guard process was killed, so the %s",
+        log_error("the guard process %s, so the %s", how,
                   begun ? "command was ended" : omitted(keeper));
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
@@ -130,7 +132,7 @@ bool keeper_cut_short(struct keeper *keeper)
     if (keeper->news.ended_by)
         ended_by_signal(keeper);
     else if (keeper->news.guard_dead)
-        keeper_guard_died(keeper);
+        keeper_guard_failed(keeper, "was killed");
     else if (keeper->news.abandoned)
         keeper_front_died(keeper);
     else if (keeper->try.session && session_refused(keeper->try.session))

@@ -98,7 +98,7 @@ bool keeper_stop(struct keeper *keeper, int status);
 /* Do the same after saying why; that text is freed. */
 bool keeper_not_taken(struct keeper *keeper, int status, char *why);
 bool keeper_front_died(struct keeper *keeper);
-bool keeper_guard_died(struct keeper *keeper);
+bool keeper_guard_failed(struct keeper *keeper, const char *how);
 bool keeper_caller_ended(struct keeper *keeper);
 
 /* Does the same if the ensemble cannot be reached, which is an error only in the last try. */

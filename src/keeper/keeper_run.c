@@ -203,11 +203,10 @@ static void conclude(struct keeper *keeper)
         keeper_stop(keeper, EXITCODE_LOST);
         break;
     case RUN_GUARD_DEAD:
-        keeper_guard_died(keeper);
+        keeper_guard_failed(keeper, "was killed");
         break;
     case RUN_GUARD_MUTE:
-        log_error("the guard process does not answer, so the command was ended");
-        keeper_stop(keeper, EXITCODE_INTERNAL);
+        keeper_guard_failed(keeper, "does not answer");
         break;
     case RUN_LIMIT_OVER:
         keeper_ended_by_limit(keeper);

@@ -13,13 +13,19 @@
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "nesting/reentry_wire.h"
+#include "nesting/socket_owner.h"
 #include "process/tree.h"
+
+/* The flag of a listening socket in /proc/net/unix; __SO_ACCEPTCON in Linux' include/linux/net.h.
+ */
+#define ACCEPTS_CONNECTIONS 0x10000
 
 /* A lock that is held for a process, as its socket's name tells. */
 struct holding {
     enum reentry_holder kind;
     struct procid holder;
     uint64_t since;
+    uint32_t inode;
     bool crowded; /* it had no room for another connection */
     char name[AROUND_NAME_SIZE];
 };
@@ -78,6 +84,22 @@ static bool parse_name(const char *name, struct holding *hold)
     return true;
 }
 
+/*
+ * Returns the inode of a listening socket; 0: it is none, but a connection, which has the name of
+ * its listener.  The line: "ADDRESS: REFERENCES PROTOCOL FLAGS TYPE STATE INODE NAME".
+ */
+static uint32_t listener_inode(const char *line)
+{
+    uint32_t flags;
+    uint32_t inode;
+
+    /* NOLINTNEXTLINE(cert-err34-c) */
+    if (sscanf(line, "%*s %*s %*s %" SCNx32 " %*s %*s %" SCNu32, &flags, &inode) != 2 ||
+        !(flags & ACCEPTS_CONNECTIONS))
+        return 0;
+    return inode;
+}
+
 static void list_all(struct list *list)
 {
     static const char prefix[] = "@zkflock-";
@@ -88,7 +110,8 @@ static void list_all(struct list *list)
         const char *name = strstr(line, prefix);
         struct holding hold = {0};
 
-        if (!name || !parse_name(name + strlen(prefix), &hold))
+        hold.inode = listener_inode(line);
+        if (!hold.inode || !name || !parse_name(name + strlen(prefix), &hold))
             continue;
         list->items = xreallocarray(list->items, list->len + 1, sizeof(list->items[0]));
         list->items[list->len++] = hold;
@@ -110,11 +133,27 @@ static bool may_be_keeper(const struct ucred *listener, const struct holding *ho
            (hold->kind == REENTRY_COMMAND && listener->pid > 0 && listener->pid == parent);
 }
 
-/* Any user may make thousands of sockets, or one that is crowded: neither may take up the time. */
+/*
+ * The same by who has made the socket, which the kernel tells without a connection, and may not
+ * tell: any user may make thousands of sockets, or some that are crowded, and neither may take up
+ * the time.
+ */
+static bool may_be_keepers(const struct holding *hold, pid_t parent)
+{
+    uid_t owner;
+    uid_t keeper;
+
+    if (!socket_owner(hold->inode, &owner) || owner == geteuid())
+        return true;
+    return hold->kind == REENTRY_COMMAND && process_user(parent, &keeper) && owner == keeper;
+}
+
 static bool is_worth_asking(struct holding *hold, pid_t parent)
 {
     struct ucred listener;
 
+    if (!may_be_keepers(hold, parent))
+        return false;
     if (wire_look(hold->name, &listener))
         return may_be_keeper(&listener, hold, parent);
     hold->crowded = errno == EAGAIN;
@@ -196,4 +235,20 @@ pid_t holds_find(pid_t caller, int64_t deadline, holds_ask *ask, void *context)
         found = walk(&list, caller, true, deadline, ask, context);
     free(list.items);
     return found;
+}
+
+bool holds_may_be_own(const char *name)
+{
+    struct list list = {0};
+    bool own = false;
+
+    list_all(&list);
+    for (size_t i = 0; i < list.len && !own; i++) {
+        uid_t owner;
+
+        own = strcmp(list.items[i].name, name) == 0 &&
+              (!socket_owner(list.items[i].inode, &owner) || owner == geteuid());
+    }
+    free(list.items);
+    return own;
 }

@@ -13,9 +13,6 @@
 /* How many the guard may have to answer for at a time: their messages must not fill its link. */
 #define REPORTED_MAX 32
 
-/* How many connections to accept in a turn: they may come faster than they can be served. */
-#define WELCOMES_A_TURN 16
-
 /* Adds a descriptor to the epoll; guest is NULL for the listener. */
 static bool watch(const struct reentry *reentry, int fd, struct guest *guest)
 {
@@ -123,7 +120,10 @@ static void welcome(struct reentry *reentry, int fd)
         see_off(reentry, guest);
 }
 
-/* Without a free descriptor the listener stays readable, so the epoll must not watch it. */
+/*
+ * Without a free descriptor, and while others' connections cannot be closed, nobody is let in: the
+ * listener stays readable, so the epoll must not watch it.
+ */
 static void set_crowded(struct reentry *reentry, bool crowded)
 {
     struct epoll_event event = {.events = crowded ? 0 : EPOLLIN};
@@ -133,13 +133,19 @@ static void set_crowded(struct reentry *reentry, bool crowded)
     reentry->crowded = crowded;
 }
 
+/* Returns whether none is left. */
+static bool close_foreign(struct reentry *reentry)
+{
+    if (wire_close_foreign(reentry->foreign, reentry->foreign_len))
+        reentry->foreign_len = 0;
+    return reentry->foreign_len == 0;
+}
+
 static void welcome_some(struct reentry *reentry)
 {
-    int foreign[WELCOMES_A_TURN];
-    size_t foreign_len = 0;
-    bool crowded = false;
+    bool crowded = !close_foreign(reentry);
 
-    for (int i = 0; i < WELCOMES_A_TURN; i++) {
+    for (int i = 0; i < WELCOMES_A_TURN && !crowded; i++) {
         int fd = accept4(reentry->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
         if (fd >= 0 && wire_is_own(fd)) {
@@ -147,14 +153,13 @@ static void welcome_some(struct reentry *reentry)
         } else if (fd >= 0) {
             /* Another user is not let in, but may be about to wait for a lock that is held here. */
             wire_tell(fd, reentry->terms.locks, reentry->terms.count, reentry->terms.servers);
-            foreign[foreign_len++] = fd;
+            reentry->foreign[reentry->foreign_len++] = fd;
         } else if (errno != ECONNABORTED) {
             crowded = errno != EAGAIN;
             break;
         }
     }
-    wire_close_foreign(foreign, foreign_len);
-    set_crowded(reentry, crowded);
+    set_crowded(reentry, !close_foreign(reentry) || crowded);
 }
 
 static void listen_to(struct reentry *reentry, struct guest *guest)
@@ -317,8 +322,12 @@ void reentry_free(struct reentry *reentry)
         see_off(reentry, reentry->guests);
     }
     free(reentry->past);
-    if (reentry->listener >= 0)
-        close(reentry->listener);
+    /*
+     * Others may have sent something to the listener.  What cannot be closed stays open: the
+     * process is about to end.
+     */
+    if (close_foreign(reentry) && reentry->listener >= 0)
+        wire_close_foreign(&reentry->listener, 1);
     if (reentry->epoll >= 0)
         close(reentry->epoll);
     close(reentry->spare);

@@ -6,11 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/xalloc.h"
 #include "nesting/holds.h"
 #include "nesting/reentry.h"
 #include "nesting/reentry_wire.h"
 #include "process/around.h"
+
+/* For how long to wait for a keeper's room before looking at wake_fd. */
+#define LOOK_UP CLOCK_S
 
 /* Connections to processes of other users, to be closed when nobody waits for an answer. */
 struct foreign {
@@ -24,10 +28,11 @@ static enum reentry_answer ask_one(const char *name, const struct reentry_lock *
                                    struct foreign *foreign)
 {
     enum reentry_answer answer = REENTRY_UNKNOWN;
-    int fd = wire_connect(name, deadline);
+    int fd = wire_connect(name, clock_earlier(deadline, clock_now() + LOOK_UP));
 
+    /* Else it has ended, and any user may have taken its name. */
     if (fd < 0)
-        return errno == EAGAIN ? REENTRY_SILENT : REENTRY_UNKNOWN; /* it has ended */
+        return errno == EAGAIN && holds_may_be_own(name) ? REENTRY_SILENT : REENTRY_UNKNOWN;
     if (!wire_is_own(fd)) {
         foreign->fds = xreallocarray(foreign->fds, foreign->len + 1, sizeof(foreign->fds[0]));
         foreign->fds[foreign->len++] = fd;

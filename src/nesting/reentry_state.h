@@ -9,6 +9,9 @@
 #include "nesting/reentry_wire.h"
 #include "process/around.h"
 
+/* How many connections to accept in a turn: they may come faster than they can be served. */
+#define WELCOMES_A_TURN 16
+
 /* The zkflock that asks, and the caller of --hold for which it asks. */
 enum { USER_PEER, USER_CALLER, USERS_OF_GUEST };
 
@@ -54,7 +57,9 @@ struct reentry {
     const char *unlockable; /* the lock that --unlock may ask for; NULL: none */
     bool given_back;        /* by the caller of --hold */
     bool closed;
-    bool crowded; /* descriptors ran out, and somebody may wait to be accepted */
+    bool crowded;                 /* somebody may wait to be accepted, see set_crowded() */
+    int foreign[WELCOMES_A_TURN]; /* connections to processes of other users, to be closed */
+    size_t foreign_len;
     struct guest *guests;
     size_t reported;     /* processes that the guard was told of, and has not answered for */
     struct procid *past; /* callers that do without the lock */

@@ -54,13 +54,13 @@ int wire_connect(const char *name, int64_t deadline);
 bool wire_look(const char *name, struct ucred *listener);
 
 /*
- * Closes connections to processes of other users, count of them.  Such a process can have sent
- * descriptors along, and the end of the last copy of one may take any time: of a TCP socket, what
- * its SO_LINGER says.  So a child has copies when these are closed here, and exits then: the kernel
- * does not wait for a process that exits.  The child is to be reaped.  Without a child, closes them
- * itself.
+ * Closes sockets, count of them, by which processes of other users can have sent descriptors: the
+ * end of the last copy of such a descriptor may take any time, of a TCP socket what its SO_LINGER
+ * says.  So a child has copies when these are closed here, and is killed then: the kernel does not
+ * wait for a process that exits.  The child is to be reaped.  Returns false, with all of them left
+ * open, if there can be no child.
  */
-void wire_close_foreign(const int *fds, size_t count);
+bool wire_close_foreign(const int *fds, size_t count);
 
 /* Returns the credentials of the process that has connected, or listens, at the other end. */
 struct ucred wire_credentials(int fd);

@@ -74,6 +74,10 @@ static _Noreturn void runner(const struct guard_state *guard, pid_t parent, int 
     int error;
 
     helper_set_title("lock-command");
+    /* The keeper and the front notice by these that the guard has ended. */
+    close(guard->link);
+    if (guard->mandate->front_link >= 0)
+        close(guard->mandate->front_link);
     if (guard->mandate->command->inherited.process_group)
         setpgid(0, 0);
     /* Once more when GO has come: by then the kernel has mapped the code and the memory for it. */

@@ -7,12 +7,13 @@
 #include "process/guard_state.h"
 #include "process/helper.h"
 #include "process/packet.h"
+#include "process/tree.h"
 
 int guard_start(struct guard *guard, const struct guard_mandate *mandate)
 {
     pid_t keeper = getpid();
     int link;
-    pid_t pid = helper_fork(&link, SOCK_NONBLOCK, "lock-guard");
+    pid_t pid = helper_fork(&link, SOCK_NONBLOCK, TREE_GUARD_NAME);
 
     if (pid == 0)
         guard_process(link, keeper, mandate);

@@ -140,29 +140,58 @@ static bool is_hidden(pid_t pid)
     return kill(pid, 0) == 0 && is_mounted_hiding();
 }
 
-bool process_is_near(pid_t pid)
+/*
+ * Takes the line of /proc/PID/status that begins with key; what follows key is to be freed.
+ * Returns NULL if there is none, or the process is not shown.
+ */
+static char *status_line(pid_t pid, const char *key)
 {
-    static const char key[] = "NSpid:\t";
     char path[32];
     char *line = NULL;
     size_t size = 0;
-    bool near = false;
+    bool found = false;
 
-    if (pid <= 0)
-        return false;
     snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 
     FILE *status = fopen(path, "re");
 
-    if (!status)
+    while (status && !found && getline(&line, &size, status) > 0)
+        found = strncmp(line, key, strlen(key)) == 0;
+    if (status)
+        fclose(status);
+    if (!found) {
+        free(line);
+        return NULL;
+    }
+    memmove(line, line + strlen(key), strlen(line + strlen(key)) + 1);
+    return line;
+}
+
+bool process_is_near(pid_t pid)
+{
+    char *pids;
+    bool near;
+
+    if (pid <= 0)
+        return false;
+    pids = status_line(pid, "NSpid:\t");
+    if (!pids)
         return is_hidden(pid);
     /* A number for each pid namespace that the process is in, from the one of this /proc on. */
-    while (getline(&line, &size, status) > 0) /* a line with thousands of groups comes first */
-        if (strncmp(line, key, strlen(key)) == 0)
-            near = line[strlen(key) + strspn(line + strlen(key), "0123456789")] == '\n';
-    free(line);
-    fclose(status);
+    near = pids[strspn(pids, "0123456789")] == '\n';
+    free(pids);
     return near;
+}
+
+bool process_user(pid_t pid, uid_t *uid)
+{
+    char *uids = pid > 0 ? status_line(pid, "Uid:\t") : NULL; /* real, effective, ... */
+    char *effective = uids ? strchr(uids, '\t') : NULL;
+
+    if (effective)
+        *uid = (uid_t)strtoul(effective + 1, NULL, 10);
+    free(uids);
+    return effective;
 }
 
 bool process_some_hidden(void)
@@ -249,16 +278,28 @@ bool process_children_listed(void)
     return each_child(getpid(), compare, &(pid_t){0});
 }
 
-static void kill_child(pid_t parent, pid_t child, void *context)
+bool process_is_called(pid_t pid, const char *name)
 {
-    (void)parent;
-    (void)context;
-    kill(child, SIGKILL);
+    char comm[32]; /* the kernel cuts it to 15 */
+
+    if (!read_text(pid, "comm", comm, sizeof(comm)))
+        return false;
+    comm[strcspn(comm, "\n")] = '\0';
+    return strcmp(comm, name) == 0;
 }
 
-void process_kill_children(void)
+static void kill_child(pid_t parent, pid_t child, void *context)
 {
-    each_child(getpid(), kill_child, NULL);
+    const char *const *spared = context;
+
+    (void)parent;
+    if (!*spared || !process_is_called(child, *spared))
+        kill(child, SIGKILL);
+}
+
+void process_kill_children(const char *spared)
+{
+    each_child(getpid(), kill_child, &spared);
 }
 
 /* ---- lists ---- */

@@ -38,6 +38,9 @@ bool process_is_bare_fork(pid_t pid);
  */
 bool process_is_near(pid_t pid);
 
+/* Fills in its effective user.  Returns false if the process does not exist or is hidden. */
+bool process_user(pid_t pid, uid_t *uid);
+
 /*
  * A process by number and start time: the number alone may mean another process as soon as the
  * first one was reaped.
@@ -71,11 +74,14 @@ bool process_children_listed(void);
 /* Returns whether pid is in the parent's list of children. */
 bool process_is_child(pid_t pid, pid_t parent);
 
+/* Returns whether the process calls itself that, in up to 15 bytes (PR_SET_NAME). */
+bool process_is_called(pid_t pid, const char *name);
+
 /*
- * Kills all children of the calling process.  Nobody else can get their numbers until this process
- * has waited for them.
+ * Kills all children of the calling process, but those of the name that is spared; NULL: none is.
+ * Nobody else can get their numbers until this process has waited for them.
  */
-void process_kill_children(void);
+void process_kill_children(const char *spared);
 
 /* Sorted by pid, each once. */
 struct process_list {

@@ -21,6 +21,20 @@
 #define LATER_PAUSE (320 * CLOCK_MS)
 #define FIRST_ROUNDS 50
 
+/*
+ * For how long KILL spares guards.  One whose keeper was killed ends its own tree, in which there
+ * may be outsiders that nobody else knows: the caller of a --hold.
+ */
+#define GUARDS_SPARED (100 * CLOCK_MS)
+
+static int64_t killed_since; /* 0: the tree is not being killed */
+
+/* Returns the name of what is not to be killed yet; NULL: there is none any more. */
+static const char *spared_name(void)
+{
+    return clock_now() < killed_since + GUARDS_SPARED ? TREE_GUARD_NAME : NULL;
+}
+
 static void find_descendants(struct tree *tree)
 {
     tree_forget_ended(); /* which may free descriptors */
@@ -51,16 +65,18 @@ static bool send_signal(const struct tree *tree, const struct process *process, 
 static size_t signal_all(int signal, bool remember)
 {
     struct tree tree = {.root = getpid()};
+    const char *spared = signal == SIGKILL ? spared_name() : NULL;
     size_t sent = 0;
 
     find_descendants(&tree);
     for (size_t i = 0; i < tree.all.len; i++) {
         const struct process *process = &tree.all.items[i];
 
-        if (process->ours && !process_has_ended(process))
+        if (process->ours && !process_has_ended(process) &&
+            !(spared && process_is_called(process->pid, spared)))
             sent += send_signal(&tree, process, signal);
     }
-    sent += tree_signal_outsiders(&tree, signal, remember);
+    sent += tree_signal_outsiders(&tree, signal, remember, spared);
     free(tree.all.items);
     tree_reserve();
     return sent;
@@ -115,7 +131,7 @@ static bool kill_children(pid_t *child, struct tree_child *kept)
 
     tree_release_reserve();
     do {
-        process_kill_children();
+        process_kill_children(spared_name());
         childless = reap(child, kept);
     } while (!childless && clock_now() < end && poll(NULL, 0, 1) == 0);
     tree_reserve();
@@ -124,6 +140,8 @@ static bool kill_children(pid_t *child, struct tree_child *kept)
 
 bool tree_kill(pid_t *child, struct tree_child *kept)
 {
+    if (!killed_since)
+        killed_since = clock_now();
     if (!kill_children(child, kept) || tree_outsider_left())
         tree_signal(SIGKILL, *child);
     return reap(child, kept) && tree_outsider_left() == 0;

@@ -17,6 +17,9 @@
 #include "base/clock.h"
 #include "process/process.h"
 
+/* What a guard calls itself. */
+#define TREE_GUARD_NAME "lock-guard"
+
 /* A process whose wait status is kept. */
 struct tree_child {
     pid_t pid; /* 0: none */
@@ -93,7 +96,8 @@ void tree_tell(int signal);
  * Kills the tree and reaps what can be reaped.  *child as in tree_signal(); it becomes 0 when that
  * one is reaped.  *kept, unless NULL, is filled in when that one is.  Returns whether nothing is
  * left.  If something is, call it again after tree_kill_pause(): a process that is being killed may
- * have forked before, and its orphans take a moment to arrive.
+ * have forked before, and its orphans take a moment to arrive.  At first it spares guards, so that
+ * those whose keepers it has killed can end what only they know.
  */
 bool tree_kill(pid_t *child, struct tree_child *kept);
 

@@ -1,6 +1,7 @@
 /*
  * The outsiders of a tree: see tree_add_outsider() and tree_add_caller().
  */
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 /* A process that was added, or a descendant of one that was seen once. */
 struct outsider {
     struct procid id;
-    int pidfd;   /* -1: there are no pidfds, and id identifies it */
+    int pidfd;   /* -1: there are no pidfds, or no descriptors, and id identifies it */
     bool caller; /* of tree_add_caller(): the pidfd is not to be closed */
 };
 
@@ -26,8 +27,10 @@ static bool has_ended(const struct outsider *outsider)
 
     if (outsider->pidfd >= 0)
         return poll(&end, 1, 0) > 0;
-    return !process_read(outsider->id.pid, &now) || now.start != outsider->id.started ||
-           process_has_ended(&now);
+    /* It may be hidden, or no descriptor be left to read of it. */
+    if (!process_read(outsider->id.pid, &now))
+        return kill(outsider->id.pid, 0) < 0 && errno == ESRCH;
+    return now.start != outsider->id.started || process_has_ended(&now);
 }
 
 static void release(const struct outsider *outsider)
@@ -127,28 +130,37 @@ static void mark_outsiders(struct tree *tree)
     tree_mark_all(tree);
 }
 
-/* Makes outsiders of the marked descendants; those for which no descriptor is left stay unknown. */
-static void remember_descendants(struct tree *tree)
+/* Makes an outsider of a marked descendant.  pidfd: to be closed with it; -1: there is none. */
+static void remember(struct process *process, int pidfd)
 {
-    tree_reserve(); /* the pidfds below may take all other descriptors */
-    for (size_t i = 0; i < tree->all.len; i++) {
-        struct process *process = &tree->all.items[i];
+    const struct outsider outsider = {.id = {process->pid, process->start}, .pidfd = pidfd};
 
-        if (!process->ours || process->known || is_spared(process->pid))
-            continue;
-
-        struct outsider outsider = {.id = {process->pid, process->start}};
-
-        if (!tree_pin(tree, process, &outsider.pidfd))
-            continue;
-        process->known = add(&outsider);
-        if (!process->known)
-            release(&outsider);
-    }
-    tree_release_reserve();
+    process->known = add(&outsider);
+    if (!process->known)
+        release(&outsider);
 }
 
-size_t tree_signal_outsiders(struct tree *tree, int signal, bool remember)
+static bool is_unknown(const struct process *process)
+{
+    return process->ours && !process->known && !is_spared(process->pid);
+}
+
+/* Makes outsiders of the marked descendants. */
+static void remember_descendants(struct tree *tree)
+{
+    int pidfd;
+
+    tree_reserve(); /* the pidfds below may take all other descriptors */
+    for (size_t i = 0; i < tree->all.len; i++)
+        if (is_unknown(&tree->all.items[i]) && tree_pin(tree, &tree->all.items[i], &pidfd))
+            remember(&tree->all.items[i], pidfd);
+    tree_release_reserve();
+    for (size_t i = 0; i < tree->all.len; i++)
+        if (is_unknown(&tree->all.items[i]) && tree_still_has(tree, &tree->all.items[i]))
+            remember(&tree->all.items[i], -1);
+}
+
+size_t tree_signal_outsiders(struct tree *tree, int signal, bool remember, const char *spared)
 {
     size_t sent = 0;
 
@@ -157,16 +169,17 @@ size_t tree_signal_outsiders(struct tree *tree, int signal, bool remember)
     mark_outsiders(tree);
     if (remember)
         remember_descendants(tree);
-    /* First the unknown ones: they can be found only as long as their parents live. */
+    /* First those for which there was no memory: they can be found only while their parents live.
+     */
     for (size_t i = 0; i < tree->all.len; i++) {
         const struct process *process = &tree->all.items[i];
 
-        if (process->ours && !process->known && !is_spared(process->pid) &&
-            tree_still_has(tree, process))
+        if (is_unknown(process) && tree_still_has(tree, process))
             sent += kill(process->pid, signal) == 0;
     }
     for (size_t i = 0; i < outsiders_len; i++)
-        if (!has_ended(&outsiders[i]))
+        if (!has_ended(&outsiders[i]) &&
+            !(spared && process_is_called(outsiders[i].id.pid, spared)))
             sent += tree_signal_one(outsiders[i].pidfd, outsiders[i].id.pid, signal);
     return sent;
 }

@@ -92,6 +92,43 @@ start_running() { # its processes in $keeper, $guard
   nothing_left_of "$LOCK"
 }
 
+@test "70 when the guard is stopped as the lock comes free" {
+  hold "$LOCK" release
+  wait_in_line log --lease 5 "$LOCK" touch ran
+  kill -STOP "$(children "$waiter" lock-guard)"
+  touch release
+  ends_with 0 "$holder"
+  ends_with 70 "$waiter"
+  assert contains log "the guard process does not answer, so the command was not started"
+  assert [ ! -e ran ]
+  nothing_left_of "$LOCK"
+}
+
+# runner_is_there: finds the process that waits to become the command "touch ran"; its pid in $runner, those
+# of its keeper and guard in $keeper and $guard.
+runner_is_there() {
+  local pid
+  for pid in $(pgrep -xf "zkflock --session-timeout 1 $LOCK touch ran"); do
+    guard=$(children "$pid" lock-guard)
+    [ -z "$guard" ] || keeper=$pid runner=$(children "$guard" lock-command)
+  done
+  [ -n "${runner:-}" ]
+}
+
+@test "terminal: 70 when the keeper and the guard of a waiter are killed while what would become the command is stopped" {
+  hold "$LOCK" release
+  terminal "send=zkflock --session-timeout 1 $LOCK touch ran; echo status \$?\n" "expect=status 70" >session 2>&1 3>&- 4>&- &
+  person=$!
+  eventually runner_is_there
+  kill -STOP "$guard" "$runner"
+  kill -KILL "$guard" "$keeper"
+  acted "$person"
+  eventually gone "$runner"
+  assert [ ! -e ran ]
+  touch release
+  ends_with 0 "$holder"
+}
+
 @test "70 when the guard of a waiter is killed" {
   hold "$LOCK" release
   wait_in_line log "$LOCK" touch ran

@@ -48,6 +48,25 @@ EOF
   done <children
 }
 
+@test "--hold: what ignores TERM is ended, too, even if it is more than there are descriptors for" {
+  export LOCK
+  script bash <<'EOF'
+ulimit -n 40
+zkflock --hold --lease 6 "$LOCK" 2>log
+for _ in {1..70}; do
+  (trap '' TERM; exec sleep 1000) & echo $! >>children
+done
+touch held
+wait
+EOF
+  eventually test -e held
+  lose
+  ends_with 143 "$script"
+  while read -r child; do
+    eventually gone "$child"
+  done <children
+}
+
 @test "--hold: a descendant that ignores TERM is ended with all that it starts later, though the script has ended" {
   export LOCK
   script bash <<'EOF'

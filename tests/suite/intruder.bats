@@ -61,6 +61,9 @@ while time.monotonic() < end:
   kill "$other"
 }
 
+# is_connecting PID: true if that process waits for a place in the queue of a Unix socket.
+is_connecting() { [ "$(cat "/proc/$1/wchan")" = unix_wait_for_peer ]; }
+
 @test "another user who fills the queue of a stopped zkflock does not make one inside wait for ever" {
   background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held; until [ -e end ]; do sleep 0.05; done' 2>log
   holder=$!
@@ -84,13 +87,36 @@ time.sleep(60)' "$(cat held)"
   eventually test -s filled
   # Each connection that finds a place stands behind that many of the intruder's.
   assert [ "$(cat filled)" -le 100 ]
-  # While it waits for a place it hears no TERM.
   ZKFLOCK_HELD=$(cat held) run -69 timeout -s KILL 20 zkflock --connect-timeout 0.5 "$LOCK" touch ran
   assert_output --partial "the zkflock around this one does not answer, and may hold $LOCK"
+  # It hears TERM all the same.
+  ZKFLOCK_HELD=$(cat held) background --connect-timeout 1h "$LOCK" touch ran 2>inner
+  local inner=$!
+  eventually is_connecting "$inner"
+  kill -TERM "$inner"
+  ends_with 143 "$inner"
   kill -CONT "$holder"
   touch end
   ends_with 0 "$holder"
   refute [ -s log ]
+}
+
+@test "another user who takes the name of a zkflock that has ended holds up nothing that it has left in the background" {
+  background "$LOCK" sh -c 'echo "$ZKFLOCK_HELD" >held' 2>log
+  ends_with 0 $!
+  touch full
+  chmod 666 full
+  intruder 'import socket, sys, time
+name = "\0zkflock-" + sys.argv[1]
+kept = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2)]
+kept[0].bind(name)
+kept[0].listen(0)
+kept[1].connect(name)
+open("full", "w").write("1")
+time.sleep(60)' "$(cat held)"
+  eventually test -s full
+  ZKFLOCK_HELD=$(cat held) run -0 timeout -s KILL 20 zkflock "$LOCK.other" echo ran
+  assert_output ran
 }
 
 namespace() { printf '%x' "$(stat -Lc %i /proc/self/ns/pid)"; }
@@ -122,8 +148,12 @@ time.sleep(60)' "$(namespace)-$other" "$started"
   hold "$LOCK.busy" release
   cat >script <<'END'
 zkflock --hold --for $$ "$1"
+zkflock --hold --for $$ "$1.b"
 echo $$ >pid
 until [ -s bound ]; do sleep 0.05; done
+# A kernel that does not tell whose a socket is.
+strace -f -e trace=fork,clone,clone3,socket -e inject=sendto:error=ENOENT -o asked zkflock --unlock --for $$ "$1.b"
+echo "asked $?"
 strace -f -e trace=fork,clone,clone3,socket -o unlock zkflock --unlock --for $$ "$1"
 echo "unlock $?"
 strace -f -e trace=socket -o busy zkflock -q -n "$1.busy" touch ran
@@ -152,12 +182,12 @@ open("bound", "w").write("1")
 time.sleep(1000)' "$(cat pid)" "$(namespace)"
   ends_with 0 "$script"
   run -0 cat said
-  assert_output $'unlock 0\nbusy 1'
+  assert_output $'asked 0\nunlock 0\nbusy 1'
   # It makes no process to close what is not the own user's, and waits in connect(2) for its own alone.
-  refute grep -E "fork|clone" unlock
+  refute grep -E "fork|clone" unlock asked
   assert_equal "$(grep -c 'SEQPACKET|SOCK_CLOEXEC, 0' unlock)" 1
-  # The waiter looks for one that might hold its lock until its patience is over, which the first takes.
-  assert_equal "$(grep -c 'SEQPACKET|SOCK_CLOEXEC, 0' busy)" 1
+  assert_equal "$(grep -c 'SEQPACKET|SOCK_CLOEXEC, 0' asked)" 1
+  refute grep 'SEQPACKET|SOCK_CLOEXEC, 0' busy
   touch release
   ends_with 0 "$holder"
 }
@@ -313,5 +343,6 @@ while True:
   touch release
   ends_with 0 "$holder"
   assert_equal "$(cat end)" "status 1"
-  assert_equal "$(cat asked)" "b''"
+  # Nobody has even connected.
+  refute [ -s asked ]
 }

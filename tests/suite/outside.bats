@@ -297,44 +297,76 @@ END
   eventually is_free "$LOCK"
 }
 
+# sends_along PID N: another user connects N times to the zkflock with that guard, and sends along, each
+# time, a TCP connection whose close(2) waits for its reader, who never reads; its pid in $foreign.
+sends_along() {
+  cat >foreign.py <<'END'
+import re, socket, struct, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+name = re.search(f"@(zkflock-run-[0-9a-f]*-{sys.argv[1]}-.*)", open("/proc/net/unix").read())[1]
+sender = socket.create_connection(listener.getsockname())
+kept = [listener.accept()]
+sender.setblocking(False)
+try:
+    while True:
+        sender.send(bytes(65536))
+except BlockingIOError:
+    pass
+sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 60))
+for _ in range(int(sys.argv[2])):
+    peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    peer.connect("\0" + name)
+    peer.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", sender.fileno()))])
+    kept.append(peer)
+sender.close()
+print("sent", flush=True)
+time.sleep(1000)
+END
+  setsid setpriv --reuid 65534 --clear-groups /usr/bin/python3 - "$@" <foreign.py >sent 3>&- 4>&- &
+  foreign=$!
+  eventually test -s sent
+}
+
+# The zkflock is stopped meanwhile: it shall close them only when it has the last copies.
 @test "outside: another user cannot make a zkflock stand still by what it sends along with a connection" {
   background -v "$LOCK" sh -c 'touch ready; until [ -e end ]; do sleep 0.05; done' 2>log
   outer=$!
   eventually test -e ready
-  # A TCP connection whose close(2) waits for its reader, who never reads.
-  cat >foreign <<'END'
-import re, socket, struct, sys, time
-listener = socket.create_server(("127.0.0.1", 0))
-names = set(re.findall(f"@(zkflock-run-[0-9a-f]*-{sys.argv[1]}-.*)", open("/proc/net/unix").read()))
-kept = []
-sent = 0
-for _ in range(10):
-    for name in names:
-        sender = socket.create_connection(listener.getsockname())
-        kept.append(listener.accept())
-        sender.setblocking(False)
-        try:
-            while True:
-                sender.send(bytes(65536))
-        except BlockingIOError:
-            pass
-        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 60))
-        peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        peer.connect("\0" + name)
-        peer.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", sender.fileno()))])
-        sent += 1
-        kept.append(peer)
-        sender.close()
-print(sent, flush=True)
-time.sleep(1000)
-END
-  # It shall close them only when it has the last copies.
   kill -STOP "$outer"
-  setsid setpriv --reuid 65534 --clear-groups /usr/bin/python3 - "$(children "$outer" lock-guard)" <foreign >sent 3>&- 4>&- &
-  foreign=$!
-  eventually test -s sent
+  sends_along "$(children "$outer" lock-guard)" 10
   kill -CONT "$outer"
-  assert_equal "$(cat sent)" 10
+  touch end
+  ends_with 0 "$outer"
+  kill -KILL "$foreign"
+  refute grep "stood still" log
+}
+
+@test "outside: another user cannot make a zkflock stand still by connections that it has not accepted when it ends" {
+  background -v "$LOCK" sh -c 'echo $$ >ready; until [ -e end ]; do sleep 0.05; done' 2>log
+  outer=$!
+  eventually test -s ready
+  kill -STOP "$outer"
+  sends_along "$(children "$outer" lock-guard)" 64
+  touch end
+  eventually gone "$(cat ready)"
+  kill -CONT "$outer"
+  ends_with 0 "$outer"
+  kill -KILL "$foreign"
+  refute grep "stood still" log
+}
+
+@test "outside: another user cannot take the lock of a zkflock that can start no process" {
+  chmod 777 .
+  setsid setpriv --reuid 65533 --clear-groups zkflock -v --lease 4 "$LOCK" \
+    sh -c 'touch ready; until [ -e end ]; do sleep 0.05; done' 2>log 3>&- 4>&- &
+  outer=$!
+  eventually test -e ready
+  kill -STOP "$outer"
+  setpriv --reuid 65533 --clear-groups prlimit --pid "$outer" --nproc=0:0
+  before=$(sockets "$outer")
+  sends_along "$(children "$outer" lock-guard)" 1
+  kill -CONT "$outer"
+  eventually has_sockets $((before + 1)) "$outer"
   touch end
   ends_with 0 "$outer"
   kill -KILL "$foreign"
@@ -366,4 +398,25 @@ END
   kill -TERM "$second" "$outer"
   ends_with 143 "$second"
   ends_with 143 "$outer"
+}
+
+@test "outside: the lock around is lost: holds inside it for processes elsewhere end these" {
+  local -a callers
+  for i in {1..6}; do
+    setsid sleep 1000 3>&- 4>&- &
+    callers+=($!)
+  done
+  background --lease 5 "$LOCK" bash -c 'for caller in "${@:2}"; do
+      zkflock --lease 5 --hold --for "$caller" "$1.$caller" || exit
+    done; touch held; exec sleep 1000' bash "$LOCK" "${callers[@]}" 2>log
+  outer=$!
+  eventually test -e held
+  zkflock --break --yes "$LOCK"
+  ends_with 75 "$outer"
+  # Their keepers are a part of what is ended with the lock.
+  for caller in "${callers[@]}"; do
+    eventually gone "$caller"
+    ends_with 137 "$caller"
+    zk "$ONE" await-count "$LOCK.$caller" 0
+  done
 }
