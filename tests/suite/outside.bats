@@ -303,23 +303,34 @@ sends_along() {
   cat >foreign.py <<'END'
 import re, socket, struct, sys, time
 listener = socket.create_server(("127.0.0.1", 0))
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
 name = re.search(f"@(zkflock-run-[0-9a-f]*-{sys.argv[1]}-.*)", open("/proc/net/unix").read())[1]
-sender = socket.create_connection(listener.getsockname())
-kept = [listener.accept()]
-sender.setblocking(False)
-try:
-    while True:
-        sender.send(bytes(65536))
-except BlockingIOError:
-    pass
-sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 60))
+peers, readers = [], []
 for _ in range(int(sys.argv[2])):
+    sender = socket.socket()
+    sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    sender.connect(listener.getsockname())
+    readers.append(listener.accept())
+    sender.setblocking(False)
+    try:
+        while True:
+            sender.send(bytes(65536))
+    except BlockingIOError:
+        pass
+    sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 60))
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     peer.connect("\0" + name)
     peer.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", sender.fileno()))])
-    kept.append(peer)
-sender.close()
+    peers.append(peer)
+    sender.close()
 print("sent", flush=True)
+for peer in peers:
+    try:
+        while peer.recv(4096):
+            pass
+    except ConnectionResetError:
+        pass
+print("hung up", flush=True)
 time.sleep(1000)
 END
   setsid setpriv --reuid 65534 --clear-groups /usr/bin/python3 - "$@" <foreign.py >sent 3>&- 4>&- &
@@ -335,6 +346,7 @@ END
   kill -STOP "$outer"
   sends_along "$(children "$outer" lock-guard)" 10
   kill -CONT "$outer"
+  eventually grep -q "hung up" sent
   touch end
   ends_with 0 "$outer"
   kill -KILL "$foreign"
@@ -364,9 +376,10 @@ END
   kill -STOP "$outer"
   setpriv --reuid 65533 --clear-groups prlimit --pid "$outer" --nproc=0:0
   before=$(sockets "$outer")
-  sends_along "$(children "$outer" lock-guard)" 1
+  # It takes 16 in a turn, and then none before it has closed these.
+  sends_along "$(children "$outer" lock-guard)" 20
   kill -CONT "$outer"
-  eventually has_sockets $((before + 1)) "$outer"
+  eventually has_sockets $((before + 16)) "$outer"
   touch end
   ends_with 0 "$outer"
   kill -KILL "$foreign"
