@@ -329,6 +329,15 @@ EOF
   nothing_left_of "$LOCK"
 }
 
+@test "--break: a persistent znode with others below it stays" {
+  zk "$ONE" create "$LOCK/x-0000000000/below"
+  run -78 step_in --break --yes "$LOCK"
+  assert_line "zkflock: cannot delete $LOCK/x-0000000000: there are znodes below it; remove these first"
+  zk "$ONE" delete "$LOCK/x-0000000000/below"
+  run -0 step_in --break --yes "$LOCK"
+  nothing_left_of "$LOCK"
+}
+
 @test "--break: nobody has to wait where a semaphore has permits beside those who vanished" {
   patient "$LOCK" a --permits 2 --lease 4
   run -0 step_in --break --yes "$LOCK"
