@@ -23,6 +23,26 @@ static bool stop(struct visit *visit, int status)
 
 /* ---- before ---- */
 
+/* Warns of a holder that may do nothing about it: only a zkflock is certain to. */
+static void warn(const struct visit *visit, const struct holder *holder)
+{
+    const char *lock = visit->options->lock;
+
+    if (describe_is_ours(holder->shown))
+        return;
+    if (visit->by_force && holder->shown->session)
+        log_warning("%s is held by %s, which is no zkflock: its client may go on working without "
+                    "the lock",
+                    lock, holder->who);
+    else if (!visit->by_force && holder->shown->session)
+        log_warning("%s is held by %s, which is no zkflock: it may not react to the request", lock,
+                    holder->who);
+    else if (!visit->by_force)
+        log_warning("%s is held by %s: no client reacts to the request; --break takes the lock "
+                    "away",
+                    lock, holder->who);
+}
+
 /* Looks who holds the lock, and warns of holders that are no zkflock; returns whether to go on. */
 static bool look(struct visit *visit)
 {
@@ -51,10 +71,7 @@ static bool look(struct visit *visit)
         if (holder->shown->rc == ZNOAUTH)
             return stop(visit, admin_failed(ZNOAUTH, "read", holder->shown->path));
         describe_contender(holder->shown, holder->who);
-        if (!describe_is_ours(holder->shown))
-            log_warning("%s is held by %s, which is no zkflock: its client may go on working "
-                        "without the lock",
-                        lock, holder->who);
+        warn(visit, holder);
     }
     return true;
 }

@@ -220,7 +220,7 @@ EOF
   local curator=$!
   eventually contains curator held
   run -0 step_in --revoke --yes "$LOCK"
-  assert_line --regexp "^zkflock: warning: $LOCK is held by _c_.*-lock-0000000000 of session 0x[0-9a-f]+, which is no zkflock: its client may go on working without the lock"
+  assert_line --regexp "^zkflock: warning: $LOCK is held by _c_.*-lock-0000000000 of session 0x[0-9a-f]+, which is no zkflock: it may not react to the request\$"
   assert_line --regexp "^zkflock: $LOCK was released after .*, by _c_"
   ends_with 0 "$curator"
   assert contains curator released
@@ -324,8 +324,12 @@ EOF
 
 @test "--break: a persistent znode that somebody has created by hand" {
   zk "$ONE" create "$LOCK/x-0000000000"
+  run -1 step_in --revoke --yes -w 0.5 "$LOCK"
+  assert_line --index 0 "zkflock: warning: $LOCK is held by x-0000000000, a persistent znode: no client reacts to the request; --break takes the lock away"
+  assert_line --index 1 "zkflock: $LOCK is still held after 500 ms, by x-0000000000, a persistent znode"
   run -0 step_in --break --yes "$LOCK"
-  assert_line --partial "$LOCK was taken away from x-0000000000, a persistent znode"
+  # It has no client that could go on.
+  assert_line --index 0 "zkflock: $LOCK was taken away from x-0000000000, a persistent znode"
   nothing_left_of "$LOCK"
 }
 
