@@ -245,7 +245,8 @@ static void tell_of_the_lease(const struct visit *visit)
         hit += visit->holders[i].hit;
     if (hit && view_next_waits(&visit->view, hit))
         log_notice("the next holder starts within %s: check that the old command has ended; it may "
-                   "run on if its host was paused, with --on-lost, and without zkflock",
+                   "run on if its host was paused, under --on-lost, or if the holder was no "
+                   "zkflock",
                    visit->view.lease_ms ? clock_format(visit->view.lease_ms * CLOCK_MS, span)
                                         : "its lease, by default 15 s");
 }

@@ -315,7 +315,7 @@ EOF
   wait_in_line log "$LOCK" touch ran
   run -0 step_in --break --yes "$LOCK"
   assert_line --index 0 --regexp "^zkflock: $LOCK was taken away from .*@.* pid [0-9]+: bash -c "
-  assert_line --index 1 "zkflock: the next holder starts within 4 s: check that the old command has ended; it may run on if its host was paused, with --on-lost, and without zkflock"
+  assert_line --index 1 "zkflock: the next holder starts within 4 s: check that the old command has ended; it may run on if its host was paused, under --on-lost, or if the holder was no zkflock"
   ends_with 75 "$holder"
   assert contains a.log "lost $LOCK: the znode"
   ends_with 0 "$waiter"
@@ -356,7 +356,7 @@ EOF
   # With the second one, as many have vanished as there are permits.
   patient "$LOCK" b --permits 2
   run -0 step_in --break --yes "$LOCK"
-  assert_line --index 1 "zkflock: the next holder starts within 4 s: check that the old command has ended; it may run on if its host was paused, with --on-lost, and without zkflock"
+  assert_line --index 1 "zkflock: the next holder starts within 4 s: check that the old command has ended; it may run on if its host was paused, under --on-lost, or if the holder was no zkflock"
   ends_with 75 "$holder"
   run -0 zkflock --list "$LOCK"
   assert_line --index 1 "free, but a holder vanished: the next one waits 4 s, lease 4 s"
