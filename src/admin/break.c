@@ -14,6 +14,7 @@
 #include "ensemble/znode.h"
 #include "list/survey.h"
 #include "lock/contender.h"
+#include "lock/recipe.h"
 
 static bool stop(struct visit *visit, int status)
 {
@@ -235,6 +236,15 @@ static bool deal_with_all(struct visit *visit)
     return true;
 }
 
+/* Returns whether it is a Semaphore of kazoo's: no zkflock takes it, and nobody waits for a lease.
+ */
+static bool is_kazoo_semaphore(const struct visit *visit)
+{
+    int32_t sequence;
+
+    return !recipe_sequence(view_name(visit->holders[0].shown), &sequence);
+}
+
 /* A broken holder is not counted out; a semaphore may have permits left beside vanished holders. */
 static void tell_of_the_lease(const struct visit *visit)
 {
@@ -243,7 +253,7 @@ static void tell_of_the_lease(const struct visit *visit)
 
     for (size_t i = 0; i < visit->len; i++)
         hit += visit->holders[i].hit;
-    if (hit && view_next_waits(&visit->view, hit))
+    if (hit && view_next_waits(&visit->view, hit) && !is_kazoo_semaphore(visit))
         log_notice("the next holder starts within %s: check that the old command has ended; it may "
                    "run on if its host was paused, under --on-lost, or if the holder was no "
                    "zkflock",

@@ -379,6 +379,17 @@ EOF
   wait
 }
 
+@test "--break: who waits for a Semaphore of kazoo's waits for no lease" {
+  local name=0123456789abcdef0123456789abcdef
+  foreign "$LOCK/$name"
+  run -0 step_in --break --yes "$LOCK"
+  assert_line --index 1 --partial "$LOCK was taken away from $name of session 0x"
+  assert_equal "${#lines[@]}" 2
+  nothing_left_of "$LOCK"
+  exec 5>&-
+  wait
+}
+
 @test "--revoke: zkflock opens a new session if its session expires while it asks for confirmation" {
   connections() { figure zk_num_alive_connections; }
   fewer() { [ "$(connections)" -lt "$before" ]; }
