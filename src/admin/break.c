@@ -236,8 +236,7 @@ static bool deal_with_all(struct visit *visit)
     return true;
 }
 
-/* Returns whether it is a Semaphore of kazoo's: no zkflock takes it, and nobody waits for a lease.
- */
+/* Returns whether it is a Semaphore of kazoo's: no zkflock takes it, so nobody waits a lease. */
 static bool is_kazoo_semaphore(const struct visit *visit)
 {
     int32_t sequence;

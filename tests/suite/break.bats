@@ -78,7 +78,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   run -0 zkflock -n "$LOCK" touch ran
   assert_not_exist ran
   run -0 step_in --revoke --yes -n "$LOCK"
-  assert_line --index 0 "zkflock: warning: the holder of $LOCK was asked before, which a zkflock passes on only once; --break takes the lock away"
+  assert_line --index 0 --regexp "^zkflock: warning: the holder of $LOCK was asked before, which a zkflock passes on only once; --break takes the lock away: .*@.* pid [0-9]+: bash "
   assert_line --index 1 --partial "zkflock: asked the holder of $LOCK to release it: "
   assert_equal "$(cat asked)" asked
   touch end
@@ -362,6 +362,20 @@ EOF
   assert_line --index 1 "free, but a holder vanished: the next one waits 4 s, lease 4 s"
   run -1 zkflock --break --yes "$LOCK"
   assert_output "zkflock: $LOCK is not held: a holder vanished, and the next contender waits one lease for it"
+}
+
+@test "--revoke: foreign holders that were asked before are named" {
+  local name=0123456789abcdef0123456789abcdef__rlock__000000000
+  foreign "$LOCK/${name}0"
+  zk "$ONE" create "$LOCK/${name}1"
+  run -0 step_in --revoke --yes -n "$LOCK"
+  refute_output --partial "asked before"
+  run -0 step_in --revoke --yes -n "$LOCK"
+  assert_line --regexp "^zkflock: warning: the holder of $LOCK was asked before; --break takes the lock away: ${name}0 of session 0x[0-9a-f]+\$"
+  assert_line "zkflock: warning: the holder of $LOCK was asked before; --break takes the lock away: ${name}1, a persistent znode"
+  zk "$ONE" delete "$LOCK/${name}1"
+  exec 5>&-
+  wait
 }
 
 @test "--break: a foreign holder's znode goes, with a warning that it may not notice" {
