@@ -210,6 +210,9 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
     # shellcheck disable=SC2086 # two words
     refuses 78 "$fault" -z "$ONE/no/such/chroot" $step_in "$LOCK"
   done
+  # For completions.
+  run -0 zkflock --list --names -z "$ONE/no/such/chroot" "$LOCK"
+  assert_output ""
 }
 
 # unreachable PORT: fail unless zkflock gives up within the time, with status 69.
