@@ -14,6 +14,7 @@
 #include "ensemble/znode.h"
 #include "list/survey.h"
 #include "lock/contender.h"
+#include "lock/recipe.h"
 
 static bool stop(struct visit *visit, int status)
 {
@@ -22,6 +23,26 @@ static bool stop(struct visit *visit, int status)
 }
 
 /* ---- before ---- */
+
+/* Warns of a holder that may do nothing about it: only a zkflock is certain to. */
+static void warn(const struct visit *visit, const struct holder *holder)
+{
+    const char *lock = visit->options->lock;
+
+    if (describe_is_ours(holder->shown))
+        return;
+    if (visit->by_force && holder->shown->session)
+        log_warning("%s is held by %s, which is no zkflock: its client may go on working without "
+                    "the lock",
+                    lock, holder->who);
+    else if (!visit->by_force && holder->shown->session)
+        log_warning("%s is held by %s, which is no zkflock: it may not react to the request", lock,
+                    holder->who);
+    else if (!visit->by_force)
+        log_warning("%s is held by %s: no client reacts to the request; --break takes the lock "
+                    "away",
+                    lock, holder->who);
+}
 
 /* Looks who holds the lock, and warns of holders that are no zkflock; returns whether to go on. */
 static bool look(struct visit *visit)
@@ -51,10 +72,7 @@ static bool look(struct visit *visit)
         if (holder->shown->rc == ZNOAUTH)
             return stop(visit, admin_failed(ZNOAUTH, "read", holder->shown->path));
         describe_contender(holder->shown, holder->who);
-        if (!describe_is_ours(holder->shown))
-            log_warning("%s is held by %s, which is no zkflock: its client may go on working "
-                        "without the lock",
-                        lock, holder->who);
+        warn(visit, holder);
     }
     return true;
 }
@@ -218,6 +236,14 @@ static bool deal_with_all(struct visit *visit)
     return true;
 }
 
+/* Returns whether it is a Semaphore of kazoo's: no zkflock takes it, so nobody waits a lease. */
+static bool is_kazoo_semaphore(const struct visit *visit)
+{
+    int32_t sequence;
+
+    return !recipe_sequence(view_name(visit->holders[0].shown), &sequence);
+}
+
 /* A broken holder is not counted out; a semaphore may have permits left beside vanished holders. */
 static void tell_of_the_lease(const struct visit *visit)
 {
@@ -226,9 +252,10 @@ static void tell_of_the_lease(const struct visit *visit)
 
     for (size_t i = 0; i < visit->len; i++)
         hit += visit->holders[i].hit;
-    if (hit && view_next_waits(&visit->view, hit))
+    if (hit && view_next_waits(&visit->view, hit) && !is_kazoo_semaphore(visit))
         log_notice("the next holder starts within %s: check that the old command has ended; it may "
-                   "run on if its host was paused, with --on-lost, and without zkflock",
+                   "run on if its host was paused, under --on-lost, or if the holder was no "
+                   "zkflock",
                    visit->view.lease_ms ? clock_format(visit->view.lease_ms * CLOCK_MS, span)
                                         : "its lease, by default 15 s");
 }

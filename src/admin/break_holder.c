@@ -72,9 +72,10 @@ static void has_acted(struct visit *visit, struct holder *holder)
 {
     holder->hit = true;
     if (holder->asked)
-        log_warning("the holder of %s was asked before, which a zkflock passes on only once; "
-                    "--break takes the lock away",
-                    visit->options->lock);
+        log_warning("the holder of %s was asked before%s; --break takes the lock away: %s",
+                    visit->options->lock,
+                    describe_is_ours(holder->shown) ? ", which a zkflock passes on only once" : "",
+                    holder->who);
     if (visit->by_force) {
         is_gone(visit, holder);
     } else if (options_asked_wait(visit->options, CLOCK_NEVER) == 0) {

@@ -129,7 +129,7 @@ static bool acquire(struct removal *removal)
             deadline = clock_earlier(deadline, removal->wait_until);
             if (now >= deadline) {
                 deadline = clock_add(deadline, OUTLOOK_PATIENCE);
-                outlook_look(removal->outlook, NULL, lock_path(lock), lock_node(lock));
+                outlook_look(removal->outlook, NULL, 0, lock_path(lock), lock_node(lock));
                 if (now >= deadline || outlook_known(removal->outlook))
                     return remove_refuse_used(removal, lock_ahead(lock), NULL);
             }

@@ -237,7 +237,7 @@ static bool refuse_users(struct removal *removal)
 
     if (users == 0)
         return true;
-    outlook_look(removal->outlook, leases->path, removal->options->lock, NULL);
+    outlook_look(removal->outlook, leases->path, 1, removal->options->lock, NULL);
     while (!outlook_known(removal->outlook) && clock_now() < deadline)
         if (!remove_pump(removal, deadline))
             return false;

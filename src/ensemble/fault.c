@@ -24,6 +24,7 @@ static const struct fault {
     {QUOTA_EXCEEDED, EXITCODE_CONFIG, "the quota of this znode or one above it is used up"},
     {ZNOCHILDRENFOREPHEMERALS, EXITCODE_CONFIG,
      "an ephemeral znode stands in the way; choose another LOCK"},
+    {ZNOTEMPTY, EXITCODE_CONFIG, "there are znodes below it; remove these first"},
     {ZNOTREADONLY, EXITCODE_UNREACHABLE, "the server has lost its ensemble"},
     {0, EXITCODE_INTERNAL, NULL}, /* any other */
 };

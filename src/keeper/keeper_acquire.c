@@ -11,19 +11,19 @@
 static bool busy(struct keeper *keeper)
 {
     const char *name = lockset_current_item(keeper->try.locks)->lock;
-    char queue[CONTENDER_WHO_SIZE + 128];
     char span[CLOCK_FORMAT_SIZE];
     const struct options *options = keeper->options;
     int64_t waited = keeper_is_late(keeper) ? options->deadline : options->wait;
+    char *queue = keeper_describe_queue(keeper);
     char *text;
 
-    keeper_describe_queue(keeper, queue, sizeof(queue));
     if (options->wait == 0)
         text = xasprintf("%s is busy: %s", name, queue);
     else
         text = xasprintf("%s is still busy after %s: %s", name, clock_format(waited, span), queue);
     keeper_tell_busy(keeper, false, text);
     free(text);
+    free(queue);
     return keeper_stop(keeper, keeper->options->conflict_status);
 }
 

@@ -205,8 +205,8 @@ void keeper_forget_queue(struct keeper *keeper);
  */
 bool keeper_permits_left(const struct keeper *keeper);
 
-/* Describes the queue ahead: "2 ahead, held for 3m12s by ci@runner7 pid 4711: make". */
-void keeper_describe_queue(const struct keeper *keeper, char *text, size_t size);
+/* Returns the queue ahead, to be freed: "2 ahead, held for 3m12s by ci@runner7 pid 4711: make". */
+char *keeper_describe_queue(const struct keeper *keeper);
 
 /*
  * Tells the log and the hook that the wait is given up.  fault: the ensemble is why; text: the

@@ -66,7 +66,8 @@ static void look(struct keeper *keeper)
             outlook_new(keeper->try.session, lockset_tags(keeper->try.locks) + 1);
     if (awaits_turn(keeper))
         leases = xasprintf("%s/%s", item->lock, RECIPE_SEMAPHORE_LEASES);
-    outlook_look(keeper->wait.outlook, leases, lock_path(lock), lock_node(lock));
+    outlook_look(keeper->wait.outlook, leases, (size_t)keeper->options->permits, lock_path(lock),
+                 lock_node(lock));
     free(leases);
 }
 
@@ -90,8 +91,7 @@ bool keeper_knows_queue(struct keeper *keeper)
 bool keeper_permits_left(const struct keeper *keeper)
 {
     return awaits_turn(keeper) && outlook_known(keeper->wait.outlook) &&
-           (!outlook_is_of_leases(keeper->wait.outlook) ||
-            outlook_ahead(keeper->wait.outlook) < (size_t)keeper->options->permits);
+           !outlook_is_of_leases(keeper->wait.outlook);
 }
 
 /*
@@ -142,7 +142,7 @@ static const char *how_held(const struct keeper *keeper)
     return outlook_shared(keeper->wait.outlook) ? " shared" : "";
 }
 
-void keeper_describe_queue(const struct keeper *keeper, char *text, size_t size)
+static void describe_queue(const struct keeper *keeper, char *text, size_t size)
 {
     char span[CLOCK_FORMAT_SIZE];
 
@@ -155,6 +155,34 @@ void keeper_describe_queue(const struct keeper *keeper, char *text, size_t size)
                  outlook_holder(keeper->wait.outlook));
     else
         snprintf(text, size, "%zu%s ahead", ahead(keeper), whose(keeper));
+}
+
+/*
+ * Returns what to do if the holder is a znode that no session owns; else nothing; to be freed.  Of
+ * a semaphore, --break would take all permits, and leave what stands in the queue for turns.
+ */
+static char *remedy(const struct keeper *keeper)
+{
+    const struct lockset_item *item = lockset_current_item(keeper->try.locks);
+    const char *znode = knows_holder(keeper) ? outlook_persistent(keeper->wait.outlook) : NULL;
+
+    if (!znode)
+        return xstrdup("");
+    if (item->until_next || item->terms.permits)
+        return xasprintf(": delete %s", znode);
+    return xstrdup(": --break frees the lock");
+}
+
+char *keeper_describe_queue(const struct keeper *keeper)
+{
+    char queue[CONTENDER_WHO_SIZE + 128];
+    char *advice = remedy(keeper);
+    char *text;
+
+    describe_queue(keeper, queue, sizeof(queue));
+    text = xasprintf("%s%s", queue, advice);
+    free(advice);
+    return text;
 }
 
 /* ---- the line ---- */
@@ -190,7 +218,7 @@ static void describe_briefly(const struct keeper *keeper, char *text, size_t siz
         snprintf(text, size, "%zu%s ahead, held%s by %s for %s", ahead(keeper), whose(keeper),
                  how_held(keeper), holder, clock_short(held_for(keeper), span));
     } else {
-        keeper_describe_queue(keeper, text, size);
+        describe_queue(keeper, text, size);
     }
 }
 
@@ -228,7 +256,7 @@ static void tell_change(struct keeper *keeper)
 {
     const struct lock *current = lockset_current(keeper->try.locks);
     char change[sizeof(keeper->wait.told)];
-    char text[CONTENDER_WHO_SIZE + 128];
+    char *text;
     char *line;
 
     if (lock_phase(current) != LOCK_WAITING || !(knows_holder(keeper) || hides_holder(keeper)))
@@ -238,10 +266,11 @@ static void tell_change(struct keeper *keeper)
     if (strcmp(change, keeper->wait.told) == 0)
         return;
     memcpy(keeper->wait.told, change, strlen(change) + 1);
-    keeper_describe_queue(keeper, text, sizeof(text));
+    text = keeper_describe_queue(keeper);
     line = wait_line(keeper, text);
     tell_queue(keeper, LOG_QUEUED, line);
     free(line);
+    free(text);
 }
 
 void keeper_tell_busy(struct keeper *keeper, bool fault, const char *text)

@@ -167,15 +167,17 @@ static bool has_room(const struct view *view)
 
 /*
  * Where one has vanished, a zkflock that becomes the first waits for that one, and counts it when
- * it has waited; but what it writes into its znode says first that it holds the lock.
+ * it has waited; but what it writes into its znode says first that it holds the lock.  Where it may
+ * not count, the number of those that vanished stays: then only its wait, seen before, tells.
  */
 static void put_off(const struct diff *diff, struct view *now)
 {
     for (size_t i = 0; i < now->len; i++) {
         struct view_contender *contender = &now->contenders[i];
         const struct view_contender *before = find_node(&diff->old_index, contender);
+        bool has_waited = before && (before->holds || before->until_ms);
 
-        if (!(before && before->holds) && contender->told.known && !contender->told.terms.no_delay)
+        if (!has_waited && contender->told.known && !contender->told.terms.no_delay)
             contender->holds = false;
     }
     view_sort_holders(now);

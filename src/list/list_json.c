@@ -76,9 +76,15 @@ static json_t *contender_object(const struct view_contender *contender)
     return object;
 }
 
-static json_t *contenders_array(const struct view *view, size_t from, size_t to)
+/* Null if the lock could not be read, as all that counts contenders. */
+static json_t *count_or_null(const struct view *view, size_t count)
 {
-    json_t *array = json_array();
+    return view->unread ? json_null() : json_integer((json_int_t)count);
+}
+
+static json_t *contenders_or_null(const struct view *view, size_t from, size_t to)
+{
+    json_t *array = view->unread ? json_null() : json_array();
 
     for (size_t i = from; i < to; i++)
         json_array_append_new(array, contender_object(&view->contenders[i]));
@@ -105,11 +111,11 @@ static json_t *lock_object(const struct list *list, const struct view *view)
         view->kind_known ? json_string(describe_kind_word(view->kind)) : json_null());
     set(object, "permits", number_or_null(view->permits));
     set(object, "lease_ms", number_or_null(view->lease_ms));
-    set(object, "vanished", json_integer(view->vanished));
+    set(object, "vanished", count_or_null(view, view->vanished));
     set(object, "until", time_or_null(view->until_ms));
     set(object, "last_success", time_or_null(view->success_ms));
-    set(object, "holders", contenders_array(view, 0, view->holders));
-    set(object, "waiting", contenders_array(view, view->holders, view->len));
+    set(object, "holders", contenders_or_null(view, 0, view->holders));
+    set(object, "waiting", contenders_or_null(view, view->holders, view->len));
     return object;
 }
 
@@ -150,8 +156,8 @@ int list_json_change(const struct list *list, const struct change *change)
     set(root, "event", json_string(list_change_word(change->kind)));
     set_name(list, root, view->path);
     set(root, "state", json_string(describe_state(view, "unknown")));
-    set(root, "holders", json_integer((json_int_t)view->holders));
-    set(root, "waiting", json_integer((json_int_t)(view->len - view->holders)));
+    set(root, "holders", count_or_null(view, view->holders));
+    set(root, "waiting", count_or_null(view, view->len - view->holders));
     set(root, "contender", change->contender ? contender_object(change->contender) : json_null());
     return dump(root, JSON_COMPACT);
 }

@@ -26,6 +26,20 @@ static bool is_there(const struct znode *child)
     return child->get_rc != ZNONODE || child->pending || child->depth == SURVEY_NAMES;
 }
 
+/* Copies what was read.  A znode that no session owns is no contender's own, whatever it tells. */
+static void take_contender(const struct znode *child, struct view_contender *contender)
+{
+    contender->read = true;
+    if (recipe_is_ephemeral(child->stat.ephemeralOwner)) {
+        contender->session = child->stat.ephemeralOwner;
+        if (child->told)
+            contender->told = *child->told;
+    }
+    contender->czxid = child->stat.czxid;
+    contender->ctime_ms = child->stat.ctime;
+    contender->mtime_ms = child->stat.mtime;
+}
+
 static void source_of(const struct znode *znode, struct view_source *source)
 {
     *source = (struct view_source){
@@ -45,17 +59,10 @@ static void source_of(const struct znode *znode, struct view_source *source)
             continue;
         *contender = (struct view_contender){.path = xstrdup(child->path)};
         contender->rc = child->get_rc;
-        if (child->told)
-            contender->told = *child->told;
+        if (child->told || !child->contender)
+            take_contender(child, contender);
         else
-            contender->pending = child->contender && child->pending;
-        if (child->told || !child->contender) {
-            contender->read = true;
-            contender->session = child->stat.ephemeralOwner;
-            contender->czxid = child->stat.czxid;
-            contender->ctime_ms = child->stat.ctime;
-            contender->mtime_ms = child->stat.mtime;
-        }
+            contender->pending = child->pending;
         source->len++;
     }
 }

@@ -149,7 +149,7 @@ static bool drop_taker(struct view *view, struct view_source *queue)
     struct view_contender *newest = view->len ? &view->contenders[view->len - 1] : NULL;
     struct view_contender *taker = queue->len ? &queue->contenders[0] : NULL;
 
-    if (!newest || !taker || !newest->read || newest->session != taker->session)
+    if (!newest || !taker || !newest->session || newest->session != taker->session)
         return false;
     newest->ctime_ms = taker->ctime_ms;
     free(taker->path);

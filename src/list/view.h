@@ -24,7 +24,7 @@ struct view_contender {
     int rc;       /* else why not, see fault.h */
     bool pending; /* not read yet; it may be refused, too */
     struct contender told;
-    int64_t session;
+    int64_t session; /* 0: none owns the znode, which then tells of no contender */
     int64_t czxid;
     int64_t ctime_ms; /* by the ensemble's clock, since 1970 */
     int64_t mtime_ms;

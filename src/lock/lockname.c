@@ -35,7 +35,7 @@ char *lockname_resolve(const char *name, const char *root, const char **fault)
     if (!*fault && (strcmp(path, "/zookeeper") == 0 || strncmp(path, "/zookeeper/", 11) == 0))
         *fault = "belongs to ZooKeeper itself";
     if (!*fault && recipe_sequence(path, &sequence))
-        *fault = "ends in ten digits, as the znodes of contenders do; append a letter";
+        *fault = "is the name of a contender's znode, not of a lock: it ends in ten digits";
     /* Below a note nothing can be, or its lock could not be removed. */
     if (!*fault && (note_is_path(path) || strstr(path, NOTE_SUFFIX "/")))
         *fault = "has a part that ends in " NOTE_SUFFIX

@@ -1,7 +1,7 @@
 /*
  *   NONE -> LIST    outlook_look()
  *   LIST -> GET     the first of the list is read
- *        -> LIST    nobody has a permit: the queue for turns is listed
+ *        -> LIST    permits are left: the queue for turns is listed
  *        -> NONE    nobody is there, or the list was not to be had
  *   GET  -> NONE    known, or may not be read; or the first one went meanwhile, which the next look
  *                   will see
@@ -24,10 +24,11 @@ struct outlook {
     unsigned int generation; /* of the session that the step under way asked */
     bool outdated;           /* what the step under way asked about is not what is wanted now */
     char *leases;            /* NULL: there are none to look at */
-    bool at_leases;          /* the look under way, until nobody is found there */
+    size_t permits;          /* so many can be held there */
+    bool at_leases;          /* the look under way, until permits are found to be left */
     char *path;
     char *node;
-    char *first; /* name of the first contender, as listed last */
+    char *first; /* path of the first contender, as listed last */
 
     bool known;
     bool of_leases;
@@ -35,6 +36,7 @@ struct outlook {
     size_t ahead;
     bool hidden; /* the first one may not be read */
     char holder[CONTENDER_WHO_SIZE];
+    char *persistent; /* path of the first one's znode if no session owns it, or NULL */
     bool settles;
     bool shared;
     int64_t held_since;
@@ -66,10 +68,12 @@ static void list(struct outlook *outlook, bool at_leases)
     session_get_children(outlook->session, outlook->tag, looked_at(outlook), SESSION_NO_WATCH);
 }
 
-void outlook_look(struct outlook *outlook, const char *leases, const char *path, const char *node)
+void outlook_look(struct outlook *outlook, const char *leases, size_t permits, const char *path,
+                  const char *node)
 {
     if (!same(path, outlook->path) || !same(node, outlook->node)) {
         xreplace(&outlook->leases, leases ? xstrdup(leases) : NULL);
+        outlook->permits = permits;
         xreplace(&outlook->path, xstrdup(path));
         xreplace(&outlook->node, node ? xstrdup(node) : NULL);
         outlook->known = false;
@@ -91,40 +95,49 @@ static void learn(struct outlook *outlook)
     outlook->known = true;
 }
 
+/* hidden: somebody is there who may not be read. */
+static void learn_nobody(struct outlook *outlook, bool hidden)
+{
+    outlook->hidden = hidden;
+    outlook->holder[0] = '\0';
+    xreplace(&outlook->persistent, NULL);
+    learn(outlook);
+}
+
 static void take_list(struct outlook *outlook, const struct session_event *event)
 {
     bool is_own = outlook->node && !outlook->at_leases;
     const char *own = is_own ? strrchr(outlook->node, '/') + 1 : "";
     struct recipe_place place = recipe_place(event->children, event->children_len, own);
     const char *first = recipe_first(event->children, event->children_len);
-    char *path;
 
-    if (!first && outlook->at_leases) {
+    size_t contenders = recipe_contenders(event->children, event->children_len);
+
+    if (outlook->at_leases && contenders < outlook->permits) {
         list(outlook, false);
         return;
     }
-    outlook->next_ahead =
-        place.found ? place.ahead : recipe_contenders(event->children, event->children_len);
+    outlook->next_ahead = place.found ? place.ahead : contenders;
     if (!first || strcmp(first, own) == 0) {
-        outlook->hidden = false;
-        outlook->holder[0] = '\0';
-        learn(outlook);
+        learn_nobody(outlook, false);
         return;
     }
-    path = xasprintf("%s/%s", looked_at(outlook), first);
-    xreplace(&outlook->first, xstrdup(first));
+    xreplace(&outlook->first, xasprintf("%s/%s", looked_at(outlook), first));
     outlook->step = STEP_GET;
-    session_get(outlook->session, outlook->tag, path, SESSION_NO_WATCH);
-    free(path);
+    session_get(outlook->session, outlook->tag, outlook->first, SESSION_NO_WATCH);
+}
+
+static const char *first_name(const struct outlook *outlook)
+{
+    return strrchr(outlook->first, '/') + 1;
 }
 
 static void name_holder(struct outlook *outlook, const struct session_event *event)
 {
     char *holder = outlook->holder;
 
-    if (event->stat.ephemeralOwner == 0)
-        snprintf(holder, CONTENDER_WHO_SIZE, "%s, a persistent znode: --break frees the lock",
-                 outlook->first);
+    if (outlook->persistent)
+        snprintf(holder, CONTENDER_WHO_SIZE, "%s, a persistent znode", first_name(outlook));
     else if (!*contender_who(event->data, event->data_len, holder))
         snprintf(holder, CONTENDER_WHO_SIZE, "another client, session 0x%llx",
                  (unsigned long long)event->stat.ephemeralOwner);
@@ -132,13 +145,15 @@ static void name_holder(struct outlook *outlook, const struct session_event *eve
 
 static void take_first(struct outlook *outlook, const struct session_event *event)
 {
+    bool persistent = !recipe_is_ephemeral(event->stat.ephemeralOwner);
     struct contender told;
 
     outlook->hidden = false;
+    xreplace(&outlook->persistent, persistent ? xstrdup(outlook->first) : NULL);
     name_holder(outlook, event);
     contender_decode(event->data, event->data_len, &told);
-    outlook->settles = told.terms.settling_ms > 0;
-    outlook->shared = recipe_is_shared(outlook->first);
+    outlook->settles = !persistent && told.terms.settling_ms > 0;
+    outlook->shared = recipe_is_shared(first_name(outlook));
     outlook->held_since = contender_held_since(&told, event->stat.ctime, event->stat.mtime);
     learn(outlook);
 }
@@ -155,7 +170,7 @@ void outlook_handle(struct outlook *outlook, const struct session_event *event)
     outlook->step = STEP_NONE;
     if (outlook->outdated) {
         outlook->outdated = false;
-        outlook_look(outlook, outlook->leases, outlook->path, outlook->node);
+        outlook_look(outlook, outlook->leases, outlook->permits, outlook->path, outlook->node);
     } else if (event->rc == ZOK && step == STEP_LIST) {
         take_list(outlook, event);
     } else if (event->rc == ZNONODE && step == STEP_LIST && outlook->at_leases) {
@@ -163,9 +178,7 @@ void outlook_handle(struct outlook *outlook, const struct session_event *event)
     } else if (event->rc == ZOK && step == STEP_GET) {
         take_first(outlook, event);
     } else if (event->rc == ZNOAUTH && step == STEP_GET) {
-        outlook->holder[0] = '\0';
-        outlook->hidden = true;
-        learn(outlook);
+        learn_nobody(outlook, true);
     }
 }
 
@@ -187,6 +200,11 @@ size_t outlook_ahead(const struct outlook *outlook)
 const char *outlook_holder(const struct outlook *outlook)
 {
     return outlook->holder;
+}
+
+const char *outlook_persistent(const struct outlook *outlook)
+{
+    return outlook->persistent;
 }
 
 bool outlook_hidden(const struct outlook *outlook)
@@ -217,5 +235,6 @@ void outlook_free(struct outlook *outlook)
     free(outlook->path);
     free(outlook->node);
     free(outlook->first);
+    free(outlook->persistent);
     free(outlook);
 }

@@ -32,10 +32,12 @@ struct outlook *outlook_new(struct session *session, int tag);
 /*
  * Looks at the queue at path, where node is the own znode (NULL: there is none).  Of a semaphore
  * whose turns are queued for there leases is where its permits are held: that is looked at first,
- * and the queue if nobody is there; else leases is NULL.  All are copied.  Another path or node
- * than before makes what was known unknown.  Does nothing while an answer is awaited.
+ * and the queue if fewer contenders than permits are there; else leases is NULL.  All are copied.
+ * Another path or node than before makes what was known unknown.  Does nothing while an answer is
+ * awaited.
  */
-void outlook_look(struct outlook *outlook, const char *leases, const char *path, const char *node);
+void outlook_look(struct outlook *outlook, const char *leases, size_t permits, const char *path,
+                  const char *node);
 
 /* Takes an event of the session, every one of them. */
 void outlook_handle(struct outlook *outlook, const struct session_event *event);
@@ -50,10 +52,15 @@ bool outlook_is_of_leases(const struct outlook *outlook);
 size_t outlook_ahead(const struct outlook *outlook);
 
 /*
- * Returns who stands first: as contender_who() has it, or the session that another client's znode
- * belongs to.  Empty if that is the own znode, is hidden, or there is none.
+ * Returns who stands first: as contender_who() has it, the session that another client's znode
+ * belongs to, or the name of a znode that no session owns.  Empty if that is the own znode, is
+ * hidden, or there is none.
  */
 const char *outlook_holder(const struct outlook *outlook);
+
+/* Returns the path of the first one's znode if no session owns it: only a delete ends it; or NULL.
+ */
+const char *outlook_persistent(const struct outlook *outlook);
 
 /* Returns true if somebody stands first whose znode this client may not read. */
 bool outlook_hidden(const struct outlook *outlook);

@@ -78,7 +78,7 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   run -0 zkflock -n "$LOCK" touch ran
   assert_not_exist ran
   run -0 step_in --revoke --yes -n "$LOCK"
-  assert_line --index 0 "zkflock: warning: the holder of $LOCK was asked before, which a zkflock passes on only once; --break takes the lock away"
+  assert_line --index 0 --regexp "^zkflock: warning: the holder of $LOCK was asked before, which a zkflock passes on only once; --break takes the lock away: .*@.* pid [0-9]+: bash "
   assert_line --index 1 --partial "zkflock: asked the holder of $LOCK to release it: "
   assert_equal "$(cat asked)" asked
   touch end
@@ -220,7 +220,7 @@ EOF
   local curator=$!
   eventually contains curator held
   run -0 step_in --revoke --yes "$LOCK"
-  assert_line --regexp "^zkflock: warning: $LOCK is held by _c_.*-lock-0000000000 of session 0x[0-9a-f]+, which is no zkflock: its client may go on working without the lock"
+  assert_line --regexp "^zkflock: warning: $LOCK is held by _c_.*-lock-0000000000 of session 0x[0-9a-f]+, which is no zkflock: it may not react to the request\$"
   assert_line --regexp "^zkflock: $LOCK was released after .*, by _c_"
   ends_with 0 "$curator"
   assert contains curator released
@@ -315,7 +315,7 @@ EOF
   wait_in_line log "$LOCK" touch ran
   run -0 step_in --break --yes "$LOCK"
   assert_line --index 0 --regexp "^zkflock: $LOCK was taken away from .*@.* pid [0-9]+: bash -c "
-  assert_line --index 1 "zkflock: the next holder starts within 4 s: check that the old command has ended; it may run on if its host was paused, with --on-lost, and without zkflock"
+  assert_line --index 1 "zkflock: the next holder starts within 4 s: check that the old command has ended; it may run on if its host was paused, under --on-lost, or if the holder was no zkflock"
   ends_with 75 "$holder"
   assert contains a.log "lost $LOCK: the znode"
   ends_with 0 "$waiter"
@@ -324,8 +324,21 @@ EOF
 
 @test "--break: a persistent znode that somebody has created by hand" {
   zk "$ONE" create "$LOCK/x-0000000000"
+  run -1 step_in --revoke --yes -w 0.5 "$LOCK"
+  assert_line --index 0 "zkflock: warning: $LOCK is held by x-0000000000, a persistent znode: no client reacts to the request; --break takes the lock away"
+  assert_line --index 1 "zkflock: $LOCK is still held after 500 ms, by x-0000000000, a persistent znode"
   run -0 step_in --break --yes "$LOCK"
-  assert_line --partial "$LOCK was taken away from x-0000000000, a persistent znode"
+  # It has no client that could go on.
+  assert_line --index 0 "zkflock: $LOCK was taken away from x-0000000000, a persistent znode"
+  nothing_left_of "$LOCK"
+}
+
+@test "--break: a persistent znode with others below it stays" {
+  zk "$ONE" create "$LOCK/x-0000000000/below"
+  run -78 step_in --break --yes "$LOCK"
+  assert_line "zkflock: cannot delete $LOCK/x-0000000000: there are znodes below it; remove these first"
+  zk "$ONE" delete "$LOCK/x-0000000000/below"
+  run -0 step_in --break --yes "$LOCK"
   nothing_left_of "$LOCK"
 }
 
@@ -343,12 +356,26 @@ EOF
   # With the second one, as many have vanished as there are permits.
   patient "$LOCK" b --permits 2
   run -0 step_in --break --yes "$LOCK"
-  assert_line --index 1 "zkflock: the next holder starts within 4 s: check that the old command has ended; it may run on if its host was paused, with --on-lost, and without zkflock"
+  assert_line --index 1 "zkflock: the next holder starts within 4 s: check that the old command has ended; it may run on if its host was paused, under --on-lost, or if the holder was no zkflock"
   ends_with 75 "$holder"
   run -0 zkflock --list "$LOCK"
   assert_line --index 1 "free, but a holder vanished: the next one waits 4 s, lease 4 s"
   run -1 zkflock --break --yes "$LOCK"
   assert_output "zkflock: $LOCK is not held: a holder vanished, and the next contender waits one lease for it"
+}
+
+@test "--revoke: foreign holders that were asked before are named" {
+  local name=0123456789abcdef0123456789abcdef__rlock__000000000
+  foreign "$LOCK/${name}0"
+  zk "$ONE" create "$LOCK/${name}1"
+  run -0 step_in --revoke --yes -n "$LOCK"
+  refute_output --partial "asked before"
+  run -0 step_in --revoke --yes -n "$LOCK"
+  assert_line --regexp "^zkflock: warning: the holder of $LOCK was asked before; --break takes the lock away: ${name}0 of session 0x[0-9a-f]+\$"
+  assert_line "zkflock: warning: the holder of $LOCK was asked before; --break takes the lock away: ${name}1, a persistent znode"
+  zk "$ONE" delete "$LOCK/${name}1"
+  exec 5>&-
+  wait
 }
 
 @test "--break: a foreign holder's znode goes, with a warning that it may not notice" {
@@ -361,6 +388,17 @@ EOF
   assert_line --partial "$LOCK was taken away from $name of session 0x"
   # No zkflock has set its lease yet.
   assert_line --partial "the next holder starts within its lease, by default 15 s: check that"
+  nothing_left_of "$LOCK"
+  exec 5>&-
+  wait
+}
+
+@test "--break: who waits for a Semaphore of kazoo's waits for no lease" {
+  local name=0123456789abcdef0123456789abcdef
+  foreign "$LOCK/$name"
+  run -0 step_in --break --yes "$LOCK"
+  assert_line --index 1 --partial "$LOCK was taken away from $name of session 0x"
+  assert_equal "${#lines[@]}" 2
   nothing_left_of "$LOCK"
   exec 5>&-
   wait

@@ -25,6 +25,25 @@ load list
   zk "$ONE" delete "$LOCK/nobody/x-0000000007"
 }
 
+@test "a persistent copy of a zkflock's znode is no zkflock: --list, --revoke, --break" {
+  local copy=$LOCK/copy/_c_0123456789abcdef0123456789abcdef-lock-0000000000
+  hold "$LOCK/lock" release
+  zk "$ONE" create "$copy" "$(zk "$ONE" get "$LOCK/lock/$(zk "$ONE" ls "$LOCK/lock")")"
+  touch release
+  ends_with 0 "$holder"
+  run -0 zkflock --list "$LOCK/copy"
+  assert_line --index 3 --regexp "^holds +persistent +exclusive +[0-9]+s  \(unknown\)$"
+  run -0 zkflock --list "$LOCK"
+  assert_regex "$(row "$LOCK/copy")" "^$LOCK/copy held exclusive persistent [0-9]+s 0 \(unknown\)$"
+  run -0 zkflock --list --json "$LOCK/copy"
+  assert_equal "$(json '[d["locks"][0]["holders"][0][k] for k in ("user", "host", "pid", "command", "version", "session")]')" \
+    "[None, None, None, None, None, None]"
+  run -0 setsid -w zkflock --revoke --yes -n "$LOCK/copy"
+  assert_line --index 0 "zkflock: warning: $LOCK/copy is held by ${copy##*/}, a persistent znode: no client reacts to the request; --break takes the lock away"
+  run -0 setsid -w zkflock --break --yes "$LOCK/copy"
+  assert_line --index 0 "zkflock: $LOCK/copy was taken away from ${copy##*/}, a persistent znode"
+}
+
 @test "--list: a semaphore of Curator's" {
   zk "$ONE" create "$LOCK/locks"
   others "$LOCK/leases" _c_0123456789abcdef0123456789abcdef-lease- 3 10.1.2.3

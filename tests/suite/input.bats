@@ -21,8 +21,11 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
   usage "the LOCK 'a\\x0ab' holds a control character" $'a\nb' touch ran
   usage "the LOCK '🔒' holds a character that ZooKeeper does not allow in names" 🔒 touch ran
   usage "the LOCK '\\x1b[31m' holds a control character" $'\e[31m' touch ran
-  usage "the LOCK 'job-0000000001' ends in ten digits, as the znodes of contenders do; append a letter" \
-    job-0000000001 touch ran
+  sentence="the LOCK 'job-0000000001' is the name of a contender's znode, not of a lock: it ends in ten digits"
+  usage "$sentence" job-0000000001 touch ran
+  # Nor is one that exists a lock.
+  usage "$sentence" --list job-0000000001
+  usage "$sentence" --break --yes job-0000000001
   run -64 timeout 10 zkflock $'\xff' touch ran
   assert_output --partial "is not valid UTF-8"
 }
@@ -210,6 +213,9 @@ usage() { # usage SENTENCE ARG...: a mistake in the command line
     # shellcheck disable=SC2086 # two words
     refuses 78 "$fault" -z "$ONE/no/such/chroot" $step_in "$LOCK"
   done
+  # For completions.
+  run -0 zkflock --list --names -z "$ONE/no/such/chroot" "$LOCK"
+  assert_output ""
 }
 
 # unreachable PORT: fail unless zkflock gives up within the time, with status 69.

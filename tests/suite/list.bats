@@ -436,6 +436,10 @@ deploy"
   assert_equal "$stderr" "zkflock: not permitted to read $LOCK/a: its ACL does not give this client READ"
   run -77 zkflock --list -q "$LOCK/a"
   assert_output "zkflock: not permitted to read $LOCK/a: its ACL does not give this client READ"
+  run -0 zkflock --list --json "$LOCK/"
+  assert_equal "$(json '[d["locks"][0][k] for k in ("name", "exists", "state", "vanished", "holders", "waiting")]')" \
+    "['$LOCK/a', True, 'unknown', None, None, None]"
+  assert_equal "$(json '[d["locks"][1][k] for k in ("state", "vanished", "holders", "waiting")]')" "['free', 0, [], []]"
   zk "$ONE" deny "$LOCK/a" rcdwa
 }
 

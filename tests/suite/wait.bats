@@ -264,9 +264,28 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   wait "$other"
 }
 
-@test "a znode that no session owns is told by its name" {
+@test "a znode that no session owns is told by its name; what to do about it, by the messages alone" {
   zk "$ONE" create "$LOCK/x-0000000000" "$(printf 'no\033[2Jbody')"
   run -1 zkflock -n "$LOCK" true
   assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, held for [^ ]+ by x-0000000000, a persistent znode: --break frees the lock$"
-  zk "$ONE" delete "$LOCK/x-0000000000"
+  run -1 zkflock -n --log-format json "$LOCK" true
+  assert_output --partial '"holder":"x-0000000000, a persistent znode",'
+  assert_output --partial ": --break frees the lock\""
+  wait_in_line log --lock-delay 0 "$LOCK" true
+  eventually contains log "by x-0000000000, a persistent znode: --break frees the lock"
+  run -0 zkflock --break --yes "$LOCK"
+  ends_with 0 "$waiter"
+}
+
+@test "a znode that no session owns among the parts of a semaphore: nobody else's permit has to go" {
+  hold "$LOCK" release --permits 2
+  # A permit is left: what stands before the turn to take it is named, not the holder of the other one.
+  for znode in "$LOCK/locks/lock-0000000000" "$LOCK/leases/A-0000000000"; do
+    zk "$ONE" create "$znode"
+    run -1 zkflock -w 0.5 --permits 2 "$LOCK" true
+    assert_output --regexp "^zkflock: $LOCK is still busy after 500 ms: [12] ahead, held for [^ ]+ by ${znode##*/}, a persistent znode: delete $znode$"
+    zk "$ONE" delete "$znode"
+  done
+  touch release
+  ends_with 0 "$holder"
 }

@@ -210,6 +210,33 @@ released"
   done
 }
 
+@test "--list --watch: a holder is reported once it has waited, also where it may not count" {
+  local lock part
+  for lock in "$LOCK/one" "$LOCK/two"; do
+    part=
+    [ "$lock" = "$LOCK/one" ] || part=/leases
+    zkflock --lease 4 ${part:+--permits 1} "$lock" true
+    zk "$ONE" deny "$lock$part" rcda
+    watch "$lock"
+    eventually seen " free$"
+    # Its departure is not counted.
+    LOGNAME=first zkflock ${part:+--permits 1} "$lock" true
+    holder next ${part:+--permits 1} "$lock"
+    eventually seen " $lock acquired next@"
+    end_all_but_watch next.go
+    eventually seen " $lock vanished next@"
+    run sed -n 's/.* \([a-z]* [a-z]*\)@.*/\1/p' seen
+    assert_output "acquired first
+vanished first
+settling next
+acquired next
+vanished next"
+    watch_ends
+    zk "$ONE" deny "$lock$part" rwcda
+    rm next.*
+  done
+}
+
 @test "--list --watch --json: an object per line" {
   watch --json "$LOCK"
   eventually seen '"event":"free"'
