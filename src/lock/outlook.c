@@ -110,7 +110,6 @@ static void take_list(struct outlook *outlook, const struct session_event *event
     const char *own = is_own ? strrchr(outlook->node, '/') + 1 : "";
     struct recipe_place place = recipe_place(event->children, event->children_len, own);
     const char *first = recipe_first(event->children, event->children_len);
-
     size_t contenders = recipe_contenders(event->children, event->children_len);
 
     if (outlook->at_leases && contenders < outlook->permits) {
