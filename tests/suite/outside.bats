@@ -415,7 +415,7 @@ END
 
 @test "outside: the lock around is lost: holds inside it for processes elsewhere end these" {
   local -a callers
-  for i in {1..6}; do
+  for _ in {1..6}; do
     setsid sleep 1000 3>&- 4>&- &
     callers+=($!)
   done
