@@ -14,6 +14,14 @@
 /* The pause between two tries to let in a zkflock for which there was no descriptor. */
 #define CROWDED_PAUSE (CLOCK_S / 4)
 
+static void hear_guard(struct keeper *keeper)
+{
+    struct guard_message report;
+
+    while (guard_next(&keeper->guard, &report))
+        keeper_job_report(keeper, &report);
+}
+
 static void reap_guard(struct keeper *keeper)
 {
     int status;
@@ -22,8 +30,10 @@ static void reap_guard(struct keeper *keeper)
     /* Others are orphans of a dead guard, and the hook runner, if it was killed. */
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         keeper_job_reaped(keeper, pid, status);
-        if (pid == keeper->guard.pid)
+        if (pid == keeper->guard.pid) {
+            hear_guard(keeper); /* its last words */
             keeper->news.guard_dead = true;
+        }
     }
 }
 
@@ -140,7 +150,6 @@ static bool awaits_caller(const struct keeper *keeper)
 
 void keeper_pump(struct keeper *keeper, int64_t deadline)
 {
-    struct guard_message report;
     struct session_event event;
     struct pollfd fds[] = {
         {.fd = keeper->front->signal_fd, .events = POLLIN},
@@ -173,8 +182,7 @@ void keeper_pump(struct keeper *keeper, int64_t deadline)
                          keeper->options->servers);
     }
     if (fds[1].revents)
-        while (guard_next(&keeper->guard, &report))
-            keeper_job_report(keeper, &report);
+        hear_guard(keeper);
     if (fds[4].revents || crowded)
         keeper_serve_reentry(keeper);
     if (fds[0].revents || fds[3].revents)

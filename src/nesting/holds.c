@@ -20,6 +20,8 @@
  */
 #define ACCEPTS_CONNECTIONS 0x10000
 
+#define LINE_SIZE 512
+
 /* A lock that is held for a process, as its socket's name tells. */
 struct holding {
     enum reentry_holder kind;
@@ -80,38 +82,44 @@ static bool parse_name(const char *name, struct holding *hold)
         return false;
     hold->kind = strcmp(kind, kinds[REENTRY_COMMAND]) == 0 ? REENTRY_COMMAND : REENTRY_CALLER;
     hold->holder.pid = pid;
-    snprintf(hold->name, sizeof(hold->name), "%.*s", (int)strcspn(name, "\n"), name);
+    snprintf(hold->name, sizeof(hold->name), "%s", name);
     return true;
 }
 
 /*
- * Returns the inode of a listening socket; 0: it is none, but a connection, which has the name of
- * its listener.  The line: "ADDRESS: REFERENCES PROTOCOL FLAGS TYPE STATE INODE NAME".
+ * Finds the next listening socket of a zkflock's name, or of one that looks like it, in
+ * /proc/net/unix: "ADDRESS: REFERENCES PROTOCOL FLAGS TYPE STATE INODE NAME".  Connections have the
+ * name of their listener.  Returns the name behind the prefix, in line; NULL: there are no more.
  */
-static uint32_t listener_inode(const char *line)
+static const char *next_listener(FILE *sockets, char line[LINE_SIZE], uint32_t *inode)
 {
-    uint32_t flags;
-    uint32_t inode;
+    while (sockets && fgets(line, LINE_SIZE, sockets)) {
+        const char *name = strstr(line, "@" WIRE_PREFIX);
+        uint32_t flags;
 
-    /* NOLINTNEXTLINE(cert-err34-c) */
-    if (sscanf(line, "%*s %*s %*s %" SCNx32 " %*s %*s %" SCNu32, &flags, &inode) != 2 ||
-        !(flags & ACCEPTS_CONNECTIONS))
-        return 0;
-    return inode;
+        line[strcspn(line, "\n")] = '\0';
+        /* NOLINTNEXTLINE(cert-err34-c) */
+        if (name && sscanf(line, "%*s %*s %*s %" SCNx32 " %*s %*s %" SCNu32, &flags, inode) == 2 &&
+            flags & ACCEPTS_CONNECTIONS)
+            return name + strlen("@" WIRE_PREFIX);
+    }
+    return NULL;
+}
+
+static FILE *open_sockets(void)
+{
+    return fopen("/proc/net/unix", "re"); /* it lists abstract ones too */
 }
 
 static void list_all(struct list *list)
 {
-    static const char prefix[] = "@zkflock-";
-    FILE *sockets = fopen("/proc/net/unix", "re"); /* it lists abstract ones too */
-    char line[512];
+    FILE *sockets = open_sockets();
+    struct holding hold = {0};
+    char line[LINE_SIZE];
+    const char *name;
 
-    while (sockets && fgets(line, sizeof(line), sockets)) {
-        const char *name = strstr(line, prefix);
-        struct holding hold = {0};
-
-        hold.inode = listener_inode(line);
-        if (!hold.inode || !name || !parse_name(name + strlen(prefix), &hold))
+    while ((name = next_listener(sockets, line, &hold.inode))) {
+        if (!parse_name(name, &hold))
             continue;
         list->items = xreallocarray(list->items, list->len + 1, sizeof(list->items[0]));
         list->items[list->len++] = hold;
@@ -120,6 +128,15 @@ static void list_all(struct list *list)
         fclose(sockets);
     if (list->len > 0)
         qsort(list->items, list->len, sizeof(list->items[0]), by_age);
+}
+
+/* See socket_owner(). */
+static bool owner_of(uint32_t inode, const char *name, uid_t *uid)
+{
+    char whole[sizeof(WIRE_PREFIX) + AROUND_NAME_SIZE];
+
+    snprintf(whole, sizeof(whole), WIRE_PREFIX "%s", name);
+    return socket_owner(inode, whole, uid);
 }
 
 /*
@@ -143,7 +160,7 @@ static bool may_be_keepers(const struct holding *hold, pid_t parent)
     uid_t owner;
     uid_t keeper;
 
-    if (!socket_owner(hold->inode, &owner) || owner == geteuid())
+    if (!owner_of(hold->inode, hold->name, &owner) || owner == geteuid())
         return true;
     return hold->kind == REENTRY_COMMAND && process_user(parent, &keeper) && owner == keeper;
 }
@@ -237,18 +254,24 @@ pid_t holds_find(pid_t caller, int64_t deadline, holds_ask *ask, void *context)
     return found;
 }
 
-bool holds_may_be_own(const char *name)
+bool holds_is_foreign(const char *name)
 {
-    struct list list = {0};
+    FILE *sockets = open_sockets();
+    char line[LINE_SIZE];
+    const char *listener;
+    uint32_t inode;
+    bool foreign = false;
     bool own = false;
 
-    list_all(&list);
-    for (size_t i = 0; i < list.len && !own; i++) {
-        uid_t owner;
+    while (!own && (listener = next_listener(sockets, line, &inode))) {
+        uid_t owner = (uid_t)-1;
 
-        own = strcmp(list.items[i].name, name) == 0 &&
-              (!socket_owner(list.items[i].inode, &owner) || owner == geteuid());
+        if (strcmp(listener, name) != 0)
+            continue;
+        own = !owner_of(inode, name, &owner) || owner == geteuid();
+        foreign = foreign || owner != (uid_t)-1;
     }
-    free(list.items);
-    return own;
+    if (sockets)
+        fclose(sockets);
+    return foreign && !own;
 }

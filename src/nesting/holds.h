@@ -39,9 +39,9 @@ typedef bool holds_ask(int fd, enum reentry_holder kind, bool own, const char *n
 pid_t holds_find(pid_t caller, int64_t deadline, holds_ask *ask, void *context);
 
 /*
- * Returns whether the socket of that name may be the own user's.  For one that is crowded: of one
- * that is connected, wire_is_own() tells.
+ * Returns whether it is another user who listens by that name; false if that cannot be found out.
+ * For one that is crowded: of one that is connected, wire_is_own() tells.
  */
-bool holds_may_be_own(const char *name);
+bool holds_is_foreign(const char *name);
 
 #endif

@@ -311,6 +311,25 @@ bool reentry_past_user(struct reentry *reentry, struct procid *user)
     return true;
 }
 
+/*
+ * Hangs up on those that have not been accepted: others may have sent something along, for which
+ * closing the listener would wait.  Returns whether nobody is there any more, nor can come.
+ */
+static bool turn_away(struct reentry *reentry)
+{
+    int fd;
+
+    shutdown(reentry->listener, SHUT_RDWR); /* what waits is still accepted */
+    while (close_foreign(reentry) &&
+           (fd = accept4(reentry->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+        if (wire_is_own(fd))
+            close(fd);
+        else
+            reentry->foreign[reentry->foreign_len++] = fd;
+    }
+    return reentry->foreign_len == 0 && (errno == EAGAIN || errno == EINVAL);
+}
+
 void reentry_free(struct reentry *reentry)
 {
     if (!reentry)
@@ -322,12 +341,9 @@ void reentry_free(struct reentry *reentry)
         see_off(reentry, reentry->guests);
     }
     free(reentry->past);
-    /*
-     * Others may have sent something to the listener.  What cannot be closed stays open: the
-     * process is about to end.
-     */
-    if (close_foreign(reentry) && reentry->listener >= 0)
-        wire_close_foreign(&reentry->listener, 1);
+    /* What cannot be closed stays open: the process is about to end. */
+    if (reentry->listener >= 0 && turn_away(reentry))
+        close(reentry->listener);
     if (reentry->epoll >= 0)
         close(reentry->epoll);
     close(reentry->spare);

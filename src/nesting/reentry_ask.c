@@ -13,8 +13,11 @@
 #include "nesting/reentry_wire.h"
 #include "process/around.h"
 
-/* For how long to wait for a keeper's room before looking at wake_fd. */
-#define LOOK_UP CLOCK_S
+/*
+ * For how long to wait for a keeper's room before looking at wake_fd.  Others come first when it is
+ * tried again.
+ */
+#define LOOK_UP (3 * CLOCK_S)
 
 /* Connections to processes of other users, to be closed when nobody waits for an answer. */
 struct foreign {
@@ -32,7 +35,7 @@ static enum reentry_answer ask_one(const char *name, const struct reentry_lock *
 
     /* Else it has ended, and any user may have taken its name. */
     if (fd < 0)
-        return errno == EAGAIN && holds_may_be_own(name) ? REENTRY_SILENT : REENTRY_UNKNOWN;
+        return errno == EAGAIN && !holds_is_foreign(name) ? REENTRY_SILENT : REENTRY_UNKNOWN;
     if (!wire_is_own(fd)) {
         foreign->fds = xreallocarray(foreign->fds, foreign->len + 1, sizeof(foreign->fds[0]));
         foreign->fds[foreign->len++] = fd;

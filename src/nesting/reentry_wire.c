@@ -38,7 +38,8 @@ static socklen_t address_of(const char *name, struct sockaddr_un *address)
 {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     /* The first byte 0 makes it abstract: there is no file, and nothing is left behind. */
-    int len = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, "zkflock-%s", name);
+    int len =
+        snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, WIRE_PREFIX "%s", name);
 
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }

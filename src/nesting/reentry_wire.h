@@ -23,6 +23,9 @@
 
 #define WIRE_SIZE 16384
 
+/* How the abstract names of the sockets begin, behind the 0. */
+#define WIRE_PREFIX "zkflock-"
+
 /*
  * A request: to use the lock; to know whether that is possible; to give the lock back.  LEAVE: the
  * caller that was told of with ENTER lives on without the lock.
@@ -57,7 +60,8 @@ bool wire_look(const char *name, struct ucred *listener);
  * Closes sockets, count of them, by which processes of other users can have sent descriptors: the
  * end of the last copy of such a descriptor may take any time, of a TCP socket what its SO_LINGER
  * says.  So a child has copies when these are closed here, and is killed then: the kernel does not
- * wait for a process that exits.  The child is to be reaped.  Returns false, with all of them left
+ * wait for that in a process that exits, or, as for a file system that does not answer, the child
+ * waits and not this process.  The child is to be reaped.  Returns false, with all of them left
  * open, if there can be no child.
  */
 bool wire_close_foreign(const int *fds, size_t count);

@@ -13,28 +13,31 @@ struct question {
     struct unix_diag_req about;
 };
 
-/* Returns whether the reply of that length, in bytes, tells the user. */
-static bool read_reply(const struct nlmsghdr *reply, size_t len, uid_t *uid)
+/* Returns the attribute of that type in the reply of len bytes; NULL: it has none. */
+static const struct rtattr *attribute_of(const struct nlmsghdr *reply, size_t len, int type)
 {
+    const size_t head = NLMSG_SPACE(sizeof(struct unix_diag_msg));
     const struct rtattr *attribute;
     size_t left;
 
     if (!NLMSG_OK(reply, len) || reply->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
-        reply->nlmsg_len < NLMSG_SPACE(sizeof(struct unix_diag_msg)))
-        return false;
-    left = reply->nlmsg_len - NLMSG_SPACE(sizeof(struct unix_diag_msg));
-    attribute = (const struct rtattr *)((const char *)NLMSG_DATA(reply) +
-                                        NLMSG_ALIGN(sizeof(struct unix_diag_msg)));
-    for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left)) {
-        if (attribute->rta_type != UNIX_DIAG_UID || RTA_PAYLOAD(attribute) < sizeof(*uid))
-            continue;
-        memcpy(uid, RTA_DATA(attribute), sizeof(*uid));
-        return true;
-    }
-    return false;
+        reply->nlmsg_len < head)
+        return NULL;
+    left = reply->nlmsg_len - head;
+    attribute = (const struct rtattr *)((const char *)reply + head);
+    while (RTA_OK(attribute, left) && attribute->rta_type != type)
+        attribute = RTA_NEXT(attribute, left);
+    return RTA_OK(attribute, left) ? attribute : NULL;
 }
 
-bool socket_owner(uint32_t inode, uid_t *uid)
+/* The name's first byte is 0, and none is behind it. */
+static bool is_name(const struct rtattr *attribute, const char *name)
+{
+    return attribute && RTA_PAYLOAD(attribute) == 1 + strlen(name) &&
+           memcmp((const char *)RTA_DATA(attribute) + 1, name, strlen(name)) == 0;
+}
+
+bool socket_owner(uint32_t inode, const char *name, uid_t *uid)
 {
     const struct question question = {
         .head = {.nlmsg_len = sizeof(question),
@@ -43,7 +46,7 @@ bool socket_owner(uint32_t inode, uid_t *uid)
         .about = {.sdiag_family = AF_UNIX,
                   .udiag_states = UINT32_MAX,
                   .udiag_ino = inode,
-                  .udiag_show = UDIAG_SHOW_UID,
+                  .udiag_show = UDIAG_SHOW_UID | UDIAG_SHOW_NAME,
                   .udiag_cookie = {UINT32_MAX, UINT32_MAX}},
     };
     union {
@@ -51,7 +54,7 @@ bool socket_owner(uint32_t inode, uid_t *uid)
         char text[1024];
     } reply;
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-    bool told = false;
+    const struct rtattr *owner = NULL;
 
     if (fd < 0)
         return false;
@@ -59,8 +62,13 @@ bool socket_owner(uint32_t inode, uid_t *uid)
         /* The kernel has answered when send() returns. */
         ssize_t len = recv(fd, &reply, sizeof(reply), MSG_DONTWAIT);
 
-        told = len > 0 && read_reply(&reply.head, (size_t)len, uid);
+        if (len > 0)
+            owner = attribute_of(&reply.head, (size_t)len, UNIX_DIAG_UID);
+        if (owner && is_name(attribute_of(&reply.head, (size_t)len, UNIX_DIAG_NAME), name))
+            memcpy(uid, RTA_DATA(owner), sizeof(*uid));
+        else
+            *uid = (uid_t)-1;
     }
     close(fd);
-    return told;
+    return owner;
 }

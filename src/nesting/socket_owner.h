@@ -9,9 +9,11 @@
 #include <sys/types.h>
 
 /*
- * Fills in the user that has made the Unix socket with that inode, as /proc/net/unix shows it, by
- * sock_diag(7).  Returns false if the kernel does not tell, as before Linux 5.3, or it is gone.
+ * Fills in the user that has made the Unix socket with that inode, by sock_diag(7); (uid_t)-1 if
+ * the socket has not that abstract name, without the 0 before it: /proc/net/unix shows names as
+ * they are, and a name with a line feed shows what looks like another socket.  Returns false if the
+ * kernel does not tell, as before Linux 5.3, or it is gone.
  */
-bool socket_owner(uint32_t inode, uid_t *uid);
+bool socket_owner(uint32_t inode, const char *name, uid_t *uid);
 
 #endif

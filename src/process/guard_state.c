@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/exitcode.h"
+#include "process/helper.h"
 
 /* How long to try to give a dead keeper's place back; after that, its session has to expire. */
 #define SETTLE_PATIENCE (20 * CLOCK_S)
@@ -62,6 +63,7 @@ _Noreturn void guard_settle(const struct guard_state *guard)
 {
     const struct guard_mandate *mandate = guard->mandate;
 
+    helper_set_title("lock-settler"); /* it has ended its tree: nobody need spare it any more */
     if (mandate->front_link >= 0)
         close(mandate->front_link);
     legacy_settle(mandate->legacy, mandate->servers, mandate->access, SETTLE_PATIENCE);

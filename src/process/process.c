@@ -1,11 +1,13 @@
 #include "process/process.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The bit of the field "flags" in /proc/PID/stat; PF_FORKNOEXEC in Linux' include/linux/sched.h. */
@@ -278,14 +280,27 @@ bool process_children_listed(void)
     return each_child(getpid(), compare, &(pid_t){0});
 }
 
-bool process_is_called(pid_t pid, const char *name)
+/* Returns whether it executes the same file as this process, or may. */
+static bool is_same_program(pid_t pid)
+{
+    char path[32];
+    struct stat own;
+    struct stat other;
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    if (stat("/proc/self/exe", &own) < 0 || stat(path, &other) < 0)
+        return errno == EACCES; /* one that has credentials does not let others look */
+    return own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
+bool process_is_like(pid_t pid, const char *name)
 {
     char comm[32]; /* the kernel cuts it to 15 */
 
     if (!read_text(pid, "comm", comm, sizeof(comm)))
         return false;
     comm[strcspn(comm, "\n")] = '\0';
-    return strcmp(comm, name) == 0;
+    return strcmp(comm, name) == 0 && is_same_program(pid);
 }
 
 static void kill_child(pid_t parent, pid_t child, void *context)
@@ -293,7 +308,7 @@ static void kill_child(pid_t parent, pid_t child, void *context)
     const char *const *spared = context;
 
     (void)parent;
-    if (!*spared || !process_is_called(child, *spared))
+    if (!*spared || !process_is_like(child, *spared))
         kill(child, SIGKILL);
 }
 

@@ -74,11 +74,14 @@ bool process_children_listed(void);
 /* Returns whether pid is in the parent's list of children. */
 bool process_is_child(pid_t pid, pid_t parent);
 
-/* Returns whether the process calls itself that, in up to 15 bytes (PR_SET_NAME). */
-bool process_is_called(pid_t pid, const char *name);
+/*
+ * Returns whether the process calls itself that, in up to 15 bytes (PR_SET_NAME), and executes the
+ * same file as this one, or does not let it see that.
+ */
+bool process_is_like(pid_t pid, const char *name);
 
 /*
- * Kills all children of the calling process, but those of the name that is spared; NULL: none is.
+ * Kills all children of the calling process, but those that are like that; NULL: all of them.
  * Nobody else can get their numbers until this process has waited for them.
  */
 void process_kill_children(const char *spared);

@@ -25,14 +25,27 @@
  * For how long KILL spares guards.  One whose keeper was killed ends its own tree, in which there
  * may be outsiders that nobody else knows: the caller of a --hold.
  */
-#define GUARDS_SPARED (100 * CLOCK_MS)
+#define GUARDS_SPARED (50 * CLOCK_MS)
 
 static int64_t killed_since; /* 0: the tree is not being killed */
 
 /* Returns the name of what is not to be killed yet; NULL: there is none any more. */
 static const char *spared_name(void)
 {
+    if (!killed_since)
+        killed_since = clock_now();
     return clock_now() < killed_since + GUARDS_SPARED ? TREE_GUARD_NAME : NULL;
+}
+
+/*
+ * Returns the name of what does not get the signal.  The tree is not being ended unless its
+ * members are remembered: then guards are not killed at all.
+ */
+static const char *spared_by(int signal, bool remember)
+{
+    if (signal != SIGKILL)
+        return NULL;
+    return remember ? spared_name() : TREE_GUARD_NAME;
 }
 
 static void find_descendants(struct tree *tree)
@@ -65,7 +78,7 @@ static bool send_signal(const struct tree *tree, const struct process *process, 
 static size_t signal_all(int signal, bool remember)
 {
     struct tree tree = {.root = getpid()};
-    const char *spared = signal == SIGKILL ? spared_name() : NULL;
+    const char *spared = spared_by(signal, remember);
     size_t sent = 0;
 
     find_descendants(&tree);
@@ -73,7 +86,7 @@ static size_t signal_all(int signal, bool remember)
         const struct process *process = &tree.all.items[i];
 
         if (process->ours && !process_has_ended(process) &&
-            !(spared && process_is_called(process->pid, spared)))
+            !(spared && process_is_like(process->pid, spared)))
             sent += send_signal(&tree, process, signal);
     }
     sent += tree_signal_outsiders(&tree, signal, remember, spared);
@@ -140,8 +153,6 @@ static bool kill_children(pid_t *child, struct tree_child *kept)
 
 bool tree_kill(pid_t *child, struct tree_child *kept)
 {
-    if (!killed_since)
-        killed_since = clock_now();
     if (!kill_children(child, kept) || tree_outsider_left())
         tree_signal(SIGKILL, *child);
     return reap(child, kept) && tree_outsider_left() == 0;

@@ -169,8 +169,7 @@ size_t tree_signal_outsiders(struct tree *tree, int signal, bool remember, const
     mark_outsiders(tree);
     if (remember)
         remember_descendants(tree);
-    /* First those for which there was no memory: they can be found only while their parents live.
-     */
+    /* First those that are no outsiders: they can be found only while their parents live. */
     for (size_t i = 0; i < tree->all.len; i++) {
         const struct process *process = &tree->all.items[i];
 
@@ -178,8 +177,7 @@ size_t tree_signal_outsiders(struct tree *tree, int signal, bool remember, const
             sent += kill(process->pid, signal) == 0;
     }
     for (size_t i = 0; i < outsiders_len; i++)
-        if (!has_ended(&outsiders[i]) &&
-            !(spared && process_is_called(outsiders[i].id.pid, spared)))
+        if (!has_ended(&outsiders[i]) && !(spared && process_is_like(outsiders[i].id.pid, spared)))
             sent += tree_signal_one(outsiders[i].pidfd, outsiders[i].id.pid, signal);
     return sent;
 }

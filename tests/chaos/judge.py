@@ -15,7 +15,7 @@ from servers import NAMES
 from stage import EXIT_LOST, EXIT_UNREACHABLE
 from world import EXPIRY, LONGEST_LEASE, SLACK, read, until
 
-OURS = {"zkflock", "lock-guard", "lock-witness", "payload"}
+OURS = {"zkflock", "lock-guard", "lock-settler", "lock-witness", "payload"}
 
 
 @dataclasses.dataclass

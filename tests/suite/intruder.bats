@@ -89,6 +89,9 @@ time.sleep(60)' "$(cat held)"
   assert [ "$(cat filled)" -le 100 ]
   ZKFLOCK_HELD=$(cat held) run -69 timeout -s KILL 20 zkflock --connect-timeout 0.5 "$LOCK" touch ran
   assert_output --partial "the zkflock around this one does not answer, and may hold $LOCK"
+  # The same in another pid namespace.
+  ZKFLOCK_HELD=$(cat held) run -69 unshare -pf --mount-proc timeout -s KILL 20 \
+    zkflock --connect-timeout 0.5 -w 5 "$LOCK" touch ran
   # It hears TERM all the same.
   ZKFLOCK_HELD=$(cat held) background --connect-timeout 1h "$LOCK" touch ran 2>inner
   local inner=$!
@@ -151,6 +154,8 @@ zkflock --hold --for $$ "$1"
 zkflock --hold --for $$ "$1.b"
 echo $$ >pid
 until [ -s bound ]; do sleep 0.05; done
+strace -f -e trace=fork,clone,clone3,socket -o nothing zkflock -q --unlock --for $$ "$1.nothing"
+echo "nothing $?"
 # A kernel that does not tell whose a socket is.
 strace -f -e trace=fork,clone,clone3,socket -e inject=sendto:error=ENOENT -o asked zkflock --unlock --for $$ "$1.b"
 echo "asked $?"
@@ -178,13 +183,21 @@ for number in range(100):
         c = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         c.connect(name)
         kept.append(c)
+# A name that looks like a line of /proc/net/unix: a crowded name with the inode of the hold.
+with open("/proc/net/unix") as sockets:
+    inode = next(line.split()[6] for line in sockets if f"-{sys.argv[1]}-{started:x}-" in line and "-7fff" not in line)
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.bind(f"\0\n0: 0 0 00010000 5 1 {inode} @" + kept[0].getsockname()[1:].decode())
+s.listen(8)
+kept.append(s)
 open("bound", "w").write("1")
 time.sleep(1000)' "$(cat pid)" "$(namespace)"
   ends_with 0 "$script"
   run -0 cat said
-  assert_output $'asked 0\nunlock 0\nbusy 1'
+  assert_output $'nothing 1\nasked 0\nunlock 0\nbusy 1'
   # It makes no process to close what is not the own user's, and waits in connect(2) for its own alone.
-  refute grep -E "fork|clone" unlock asked
+  refute grep -E "fork|clone" nothing unlock asked
+  assert_equal "$(grep -c 'SEQPACKET|SOCK_CLOEXEC, 0' nothing)" 2
   assert_equal "$(grep -c 'SEQPACKET|SOCK_CLOEXEC, 0' unlock)" 1
   assert_equal "$(grep -c 'SEQPACKET|SOCK_CLOEXEC, 0' asked)" 1
   refute grep 'SEQPACKET|SOCK_CLOEXEC, 0' busy

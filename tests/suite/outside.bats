@@ -413,23 +413,30 @@ END
   ends_with 143 "$outer"
 }
 
-@test "outside: the lock around is lost: holds inside it for processes elsewhere end these" {
-  local -a callers
+# ends_callers_of_holds [OPTION]...: for a zkflock with these.
+ends_callers_of_holds() {
+  local lock=$LOCK.$# callers=() caller outer
+  rm -f held
   for _ in {1..6}; do
     setsid sleep 1000 3>&- 4>&- &
     callers+=($!)
   done
-  background --lease 5 "$LOCK" bash -c 'for caller in "${@:2}"; do
+  background --lease 5 "$@" "$lock" bash -c 'for caller in "${@:2}"; do
       zkflock --lease 5 --hold --for "$caller" "$1.$caller" || exit
-    done; touch held; exec sleep 1000' bash "$LOCK" "${callers[@]}" 2>log
+    done; touch held; exec sleep 1000' bash "$lock" "${callers[@]}" 2>log
   outer=$!
   eventually test -e held
-  zkflock --break --yes "$LOCK"
+  zkflock --break --yes "$lock"
   ends_with 75 "$outer"
-  # Their keepers are a part of what is ended with the lock.
   for caller in "${callers[@]}"; do
     eventually gone "$caller"
     ends_with 137 "$caller"
-    zk "$ONE" await-count "$LOCK.$caller" 0
+    zk "$ONE" await-count "$lock.$caller" 0
   done
+}
+
+# The keepers of the holds are a part of what is ended with the lock.
+@test "outside: the lock around is lost: holds inside it for processes elsewhere end these" {
+  ends_callers_of_holds
+  ends_callers_of_holds --signal KILL
 }
