@@ -6,6 +6,7 @@
 #include <linux/unix_diag.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct question {
@@ -37,7 +38,8 @@ static bool is_name(const struct rtattr *attribute, const char *name)
            memcmp((const char *)RTA_DATA(attribute) + 1, name, strlen(name)) == 0;
 }
 
-bool socket_owner(uint32_t inode, const char *name, uid_t *uid)
+/* Fills in the user, or (uid_t)-1; returns whether the kernel has told it. */
+static bool ask(uint32_t inode, const char *name, uid_t *uid)
 {
     const struct question question = {
         .head = {.nlmsg_len = sizeof(question),
@@ -56,6 +58,7 @@ bool socket_owner(uint32_t inode, const char *name, uid_t *uid)
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
     const struct rtattr *owner = NULL;
 
+    *uid = (uid_t)-1;
     if (fd < 0)
         return false;
     if (send(fd, &question, sizeof(question), 0) == sizeof(question)) {
@@ -66,9 +69,25 @@ bool socket_owner(uint32_t inode, const char *name, uid_t *uid)
             owner = attribute_of(&reply.head, (size_t)len, UNIX_DIAG_UID);
         if (owner && is_name(attribute_of(&reply.head, (size_t)len, UNIX_DIAG_NAME), name))
             memcpy(uid, RTA_DATA(owner), sizeof(*uid));
-        else
-            *uid = (uid_t)-1;
     }
     close(fd);
     return owner;
+}
+
+/* Returns whether the kernel tells such things: it knows no error of its own for that. */
+static bool is_told(void)
+{
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct stat st;
+    uid_t uid;
+    bool told = fd >= 0 && fstat(fd, &st) == 0 && ask((uint32_t)st.st_ino, "", &uid);
+
+    if (fd >= 0)
+        close(fd);
+    return told;
+}
+
+bool socket_owner(uint32_t inode, const char *name, uid_t *uid)
+{
+    return ask(inode, name, uid) || is_told();
 }

@@ -10,9 +10,9 @@
 
 /*
  * Fills in the user that has made the Unix socket with that inode, by sock_diag(7); (uid_t)-1 if
- * the socket has not that abstract name, without the 0 before it: /proc/net/unix shows names as
- * they are, and a name with a line feed shows what looks like another socket.  Returns false if the
- * kernel does not tell, as before Linux 5.3, or it is gone.
+ * there is none, or it has not that abstract name, without the 0 before it: /proc/net/unix shows
+ * names as they are, and one with a line feed shows what looks like another socket.  Returns false
+ * if the kernel does not tell, as before Linux 5.3.
  */
 bool socket_owner(uint32_t inode, const char *name, uid_t *uid);
 
