@@ -236,12 +236,10 @@ static bool deal_with_all(struct visit *visit)
     return true;
 }
 
-/* Returns whether it is a Semaphore of kazoo's: no zkflock takes it, so nobody waits a lease. */
+/* No zkflock takes a Semaphore of kazoo's, so nobody waits a lease for it. */
 static bool is_kazoo_semaphore(const struct visit *visit)
 {
-    int32_t sequence;
-
-    return !recipe_sequence(view_name(visit->holders[0].shown), &sequence);
+    return recipe_may_be_kazoo_permit(view_name(visit->holders[0].shown));
 }
 
 /* A broken holder is not counted out; a semaphore may have permits left beside vanished holders. */

@@ -95,7 +95,7 @@ bool keeper_starts_nothing(const struct keeper *keeper);
 /* Sets the status to exit with and returns false, for a phase to return. */
 bool keeper_stop(struct keeper *keeper, int status);
 
-/* Do the same after saying why; that text is freed. */
+/* Do the same after saying why, a text that is freed; how: what became of the guard. */
 bool keeper_not_taken(struct keeper *keeper, int status, char *why);
 bool keeper_front_died(struct keeper *keeper);
 bool keeper_guard_failed(struct keeper *keeper, const char *how);

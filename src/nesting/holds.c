@@ -16,8 +16,7 @@
 #include "nesting/socket_owner.h"
 #include "process/tree.h"
 
-/* The flag of a listening socket in /proc/net/unix; __SO_ACCEPTCON in Linux' include/linux/net.h.
- */
+/* The flag of a listener in /proc/net/unix; __SO_ACCEPTCON in Linux' include/linux/net.h. */
 #define ACCEPTS_CONNECTIONS 0x10000
 
 #define LINE_SIZE 512
@@ -155,7 +154,7 @@ static bool may_be_keeper(const struct ucred *listener, const struct holding *ho
  * tell: any user may make thousands of sockets, or some that are crowded, and neither may take up
  * the time.
  */
-static bool may_be_keepers(const struct holding *hold, pid_t parent)
+static bool owner_may_be_keeper(const struct holding *hold, pid_t parent)
 {
     uid_t owner;
     uid_t keeper;
@@ -169,7 +168,7 @@ static bool is_worth_asking(struct holding *hold, pid_t parent)
 {
     struct ucred listener;
 
-    if (!may_be_keepers(hold, parent))
+    if (!owner_may_be_keeper(hold, parent))
         return false;
     if (wire_look(hold->name, &listener))
         return may_be_keeper(&listener, hold, parent);

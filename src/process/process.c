@@ -297,7 +297,7 @@ bool process_is_like(pid_t pid, const char *name)
 {
     char comm[32]; /* the kernel cuts it to 15 */
 
-    if (!read_text(pid, "comm", comm, sizeof(comm)))
+    if (!name || !read_text(pid, "comm", comm, sizeof(comm)))
         return false;
     comm[strcspn(comm, "\n")] = '\0';
     return strcmp(comm, name) == 0 && is_same_program(pid);
@@ -308,7 +308,7 @@ static void kill_child(pid_t parent, pid_t child, void *context)
     const char *const *spared = context;
 
     (void)parent;
-    if (!*spared || !process_is_like(child, *spared))
+    if (!process_is_like(child, *spared))
         kill(child, SIGKILL);
 }
 

@@ -76,7 +76,7 @@ bool process_is_child(pid_t pid, pid_t parent);
 
 /*
  * Returns whether the process calls itself that, in up to 15 bytes (PR_SET_NAME), and executes the
- * same file as this one, or does not let it see that.
+ * same file as this one, or does not let it see that.  NULL: none is.
  */
 bool process_is_like(pid_t pid, const char *name);
 

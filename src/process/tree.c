@@ -85,8 +85,7 @@ static size_t signal_all(int signal, bool remember)
     for (size_t i = 0; i < tree.all.len; i++) {
         const struct process *process = &tree.all.items[i];
 
-        if (process->ours && !process_has_ended(process) &&
-            !(spared && process_is_like(process->pid, spared)))
+        if (process->ours && !process_has_ended(process) && !process_is_like(process->pid, spared))
             sent += send_signal(&tree, process, signal);
     }
     sent += tree_signal_outsiders(&tree, signal, remember, spared);

@@ -177,7 +177,7 @@ size_t tree_signal_outsiders(struct tree *tree, int signal, bool remember, const
             sent += kill(process->pid, signal) == 0;
     }
     for (size_t i = 0; i < outsiders_len; i++)
-        if (!has_ended(&outsiders[i]) && !(spared && process_is_like(outsiders[i].id.pid, spared)))
+        if (!has_ended(&outsiders[i]) && !process_is_like(outsiders[i].id.pid, spared))
             sent += tree_signal_one(outsiders[i].pidfd, outsiders[i].id.pid, signal);
     return sent;
 }

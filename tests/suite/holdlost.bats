@@ -3,6 +3,14 @@
 load helper
 load hold
 
+# children_are_gone: those that the script has written down in the file "children".
+children_are_gone() {
+  local child
+  while read -r child; do
+    eventually gone "$child"
+  done <children
+}
+
 @test "--hold: when the lock is lost, the script and what it started are ended" {
   export LOCK
   script bash <<'EOF'
@@ -43,9 +51,7 @@ EOF
   ends_with 137 "$script"
   # All got the first signal.
   assert_equal "$(grep -cx 143 ends)" 70
-  while read -r child; do
-    eventually gone "$child"
-  done <children
+  children_are_gone
 }
 
 @test "--hold: what ignores TERM is ended, too, even if it is more than there are descriptors for" {
@@ -62,9 +68,7 @@ EOF
   eventually test -e held
   lose
   ends_with 143 "$script"
-  while read -r child; do
-    eventually gone "$child"
-  done <children
+  children_are_gone
 }
 
 @test "--hold: a descendant that ignores TERM is ended with all that it starts later, though the script has ended" {

@@ -338,6 +338,14 @@ END
   eventually test -s sent
 }
 
+# ends_in_spite_of_foreign: the command of the outer zkflock may end, and so does that one.
+ends_in_spite_of_foreign() {
+  touch end
+  ends_with 0 "$outer"
+  kill -KILL "$foreign"
+  refute grep "stood still" log
+}
+
 # The zkflock is stopped meanwhile: it shall close them only when it has the last copies.
 @test "outside: another user cannot make a zkflock stand still by what it sends along with a connection" {
   background -v "$LOCK" sh -c 'touch ready; until [ -e end ]; do sleep 0.05; done' 2>log
@@ -347,10 +355,7 @@ END
   sends_along "$(children "$outer" lock-guard)" 10
   kill -CONT "$outer"
   eventually grep -q "hung up" sent
-  touch end
-  ends_with 0 "$outer"
-  kill -KILL "$foreign"
-  refute grep "stood still" log
+  ends_in_spite_of_foreign
 }
 
 @test "outside: another user cannot make a zkflock stand still by connections that it has not accepted when it ends" {
@@ -362,9 +367,7 @@ END
   touch end
   eventually gone "$(cat ready)"
   kill -CONT "$outer"
-  ends_with 0 "$outer"
-  kill -KILL "$foreign"
-  refute grep "stood still" log
+  ends_in_spite_of_foreign
 }
 
 @test "outside: another user cannot take the lock of a zkflock that can start no process" {
@@ -380,10 +383,7 @@ END
   sends_along "$(children "$outer" lock-guard)" 20
   kill -CONT "$outer"
   eventually has_sockets $((before + 16)) "$outer"
-  touch end
-  ends_with 0 "$outer"
-  kill -KILL "$foreign"
-  refute grep "stood still" log
+  ends_in_spite_of_foreign
 }
 
 @test "outside: a process that uses the locks of two zkflocks is left behind and ends: both go on" {
