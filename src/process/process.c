@@ -297,10 +297,15 @@ bool process_is_like(pid_t pid, const char *name)
 {
     char comm[32]; /* the kernel cuts it to 15 */
 
-    if (!name || !read_text(pid, "comm", comm, sizeof(comm)))
+    if (!name || getpgid(pid) != pid || !read_text(pid, "comm", comm, sizeof(comm)))
         return false;
     comm[strcspn(comm, "\n")] = '\0';
     return strcmp(comm, name) == 0 && is_same_program(pid);
+}
+
+int process_spare(pid_t pid, const char *name, int signal)
+{
+    return process_is_like(pid, name) ? SIGCONT : signal;
 }
 
 static void kill_child(pid_t parent, pid_t child, void *context)
@@ -308,8 +313,7 @@ static void kill_child(pid_t parent, pid_t child, void *context)
     const char *const *spared = context;
 
     (void)parent;
-    if (!process_is_like(child, *spared))
-        kill(child, SIGKILL);
+    kill(child, process_spare(child, *spared, SIGKILL));
 }
 
 void process_kill_children(const char *spared)

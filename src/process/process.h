@@ -75,13 +75,20 @@ bool process_children_listed(void);
 bool process_is_child(pid_t pid, pid_t parent);
 
 /*
- * Returns whether the process calls itself that, in up to 15 bytes (PR_SET_NAME), and executes the
- * same file as this one, or does not let it see that.  NULL: none is.
+ * Returns whether the process leads a process group, calls itself that, in up to 15 bytes
+ * (PR_SET_NAME), and executes the same file as this one, or does not let it see that.  NULL: none
+ * is.  The group comes first since it costs a hundredth of the rest.
  */
 bool process_is_like(pid_t pid, const char *name);
 
 /*
- * Kills all children of the calling process, but those that are like that; NULL: all of them.
+ * Returns what to send in place of that signal to a process that is spared if it is like that:
+ * SIGCONT, since a stopped one could not end what only it knows.
+ */
+int process_spare(pid_t pid, const char *name, int signal);
+
+/*
+ * Kills all children of the calling process, but spares those that are like that; NULL: none.
  * Nobody else can get their numbers until this process has waited for them.
  */
 void process_kill_children(const char *spared);

@@ -23,9 +23,10 @@
 
 /*
  * For how long KILL spares guards.  One whose keeper was killed ends its own tree, in which there
- * may be outsiders that nobody else knows: the caller of a --hold.
+ * may be outsiders that nobody else knows: the caller of a --hold.  It is done within milliseconds,
+ * but a busy machine may not let it begin for a second.
  */
-#define GUARDS_SPARED (50 * CLOCK_MS)
+#define GUARDS_SPARED (10 * CLOCK_S)
 
 static int64_t killed_since; /* 0: the tree is not being killed */
 
@@ -38,8 +39,8 @@ static const char *spared_name(void)
 }
 
 /*
- * Returns the name of what does not get the signal.  The tree is not being ended unless its
- * members are remembered: then guards are not killed at all.
+ * Returns the name of what does not get the signal, for process_spare().  The tree is not being
+ * ended unless its members are remembered: then guards are not killed at all.
  */
 static const char *spared_by(int signal, bool remember)
 {
@@ -85,8 +86,8 @@ static size_t signal_all(int signal, bool remember)
     for (size_t i = 0; i < tree.all.len; i++) {
         const struct process *process = &tree.all.items[i];
 
-        if (process->ours && !process_has_ended(process) && !process_is_like(process->pid, spared))
-            sent += send_signal(&tree, process, signal);
+        if (process->ours && !process_has_ended(process))
+            sent += send_signal(&tree, process, process_spare(process->pid, spared, signal));
     }
     sent += tree_signal_outsiders(&tree, signal, remember, spared);
     free(tree.all.items);
@@ -152,9 +153,9 @@ static bool kill_children(pid_t *child, struct tree_child *kept)
 
 bool tree_kill(pid_t *child, struct tree_child *kept)
 {
-    if (!kill_children(child, kept) || tree_outsider_left())
+    if (!kill_children(child, kept) || tree_outsider_left(NULL))
         tree_signal(SIGKILL, *child);
-    return reap(child, kept) && tree_outsider_left() == 0;
+    return reap(child, kept) && tree_outsider_left(NULL) == 0;
 }
 
 int64_t tree_kill_pause(unsigned int *round)
@@ -166,17 +167,19 @@ int64_t tree_kill_pause(unsigned int *round)
     return done < 3 ? FIRST_PAUSE << done : LONGEST_PAUSE;
 }
 
-/* Returns a descendant that has not ended; 0: there is none. */
+/* Returns a descendant that was killed and has not ended; 0: there is none. */
 static pid_t descendant_left(void)
 {
     struct tree tree = {.root = getpid()};
+    const char *spared = spared_name();
     pid_t survivor = 0;
 
     find_descendants(&tree);
     for (size_t i = 0; i < tree.all.len && !survivor; i++) {
         struct process *process = &tree.all.items[i];
 
-        if (process->ours && !(process_read(process->pid, process) && process_has_ended(process)))
+        if (process->ours && !process_is_like(process->pid, spared) &&
+            !(process_read(process->pid, process) && process_has_ended(process)))
             survivor = process->pid;
     }
     free(tree.all.items);
@@ -187,7 +190,7 @@ static pid_t descendant_left(void)
 bool tree_say_survivor(const char *command, const char *lock, bool lease_over)
 {
     pid_t descendant = descendant_left();
-    pid_t pid = descendant ? descendant : tree_outsider_left();
+    pid_t pid = descendant ? descendant : tree_outsider_left(spared_name());
     char path[32];
     struct stat st;
     char owner[32] = "another user";

@@ -174,18 +174,19 @@ size_t tree_signal_outsiders(struct tree *tree, int signal, bool remember, const
         const struct process *process = &tree->all.items[i];
 
         if (is_unknown(process) && tree_still_has(tree, process))
-            sent += kill(process->pid, signal) == 0;
+            sent += kill(process->pid, process_spare(process->pid, spared, signal)) == 0;
     }
     for (size_t i = 0; i < outsiders_len; i++)
-        if (!has_ended(&outsiders[i]) && !process_is_like(outsiders[i].id.pid, spared))
-            sent += tree_signal_one(outsiders[i].pidfd, outsiders[i].id.pid, signal);
+        if (!has_ended(&outsiders[i]))
+            sent += tree_signal_one(outsiders[i].pidfd, outsiders[i].id.pid,
+                                    process_spare(outsiders[i].id.pid, spared, signal));
     return sent;
 }
 
-pid_t tree_outsider_left(void)
+pid_t tree_outsider_left(const char *spared)
 {
     for (size_t i = 0; i < outsiders_len; i++)
-        if (!has_ended(&outsiders[i]))
+        if (!process_is_like(outsiders[i].id.pid, spared) && !has_ended(&outsiders[i]))
             return outsiders[i].id.pid;
     return 0;
 }
@@ -203,5 +204,5 @@ bool tree_outsiders_gone(void)
     remember_descendants(&tree);
     free(tree.all.items);
     tree_reserve();
-    return tree_outsider_left() == 0;
+    return tree_outsider_left(NULL) == 0;
 }

@@ -174,9 +174,9 @@ END
   ends_with 75 "$world"
 }
 
-@test "12,000 processes are killed within the margin of the default lease" {
+@test "12,000 processes are killed within a lease of a minute, however busy the host" {
   "${CC:-cc}" -O2 -o crowd-command "$TESTS_DIR/tools/crowd.c"
-  background -v "$LOCK" ./crowd-command 12000 2>log
+  background -v --lease 60 --kill-after 3 "$LOCK" ./crowd-command 12000 2>log
   PATIENCE=300 eventually test -e crowd
   lose
   ends_with 75 $!

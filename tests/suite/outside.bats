@@ -115,9 +115,9 @@ END
   elsewhere zkflock "$LOCK.b" sh -c "$stubborn" 2>inner.log
   inner=$!
   eventually test -s in
-  # The guard of the one in the middle cannot end it any more.
-  kill -STOP "$(children "$middle" lock-guard)"
-  kill -KILL "$outer"
+  # The one in the middle cannot end it any more.
+  kill -STOP "$middle"
+  kill -KILL "$(children "$middle" lock-guard)" "$outer"
   ends_with 75 "$inner"
   assert gone "$(cat in)"
   assert_equal "$(cat inner.log)" "zkflock: the zkflock around this one, whose lock it used, was killed, so sh was killed"
@@ -413,11 +413,12 @@ ends_in_spite_of_foreign() {
   ends_with 143 "$outer"
 }
 
-# ends_callers_of_holds [OPTION]...: for a zkflock with these.
+# ends_callers_of_holds [OPTION]...: for a zkflock with these.  $guard_by is called before with the
+# guard of each hold.
 ends_callers_of_holds() {
-  local lock=$LOCK.$# callers=() caller outer
+  local lock=$LOCK.${guard_by-}$# callers=() caller outer guard
   rm -f held
-  for _ in {1..6}; do
+  while [ ${#callers[@]} -lt "${holds-6}" ]; do
     setsid sleep 1000 3>&- 4>&- &
     callers+=($!)
   done
@@ -426,6 +427,9 @@ ends_callers_of_holds() {
     done; touch held; exec sleep 1000' bash "$lock" "${callers[@]}" 2>log
   outer=$!
   eventually test -e held
+  for guard in $(other_guard "$outer"); do
+    ${guard_by-:} "$guard"
+  done
   zkflock --break --yes "$lock"
   ends_with 75 "$outer"
   for caller in "${callers[@]}"; do
@@ -439,4 +443,28 @@ ends_callers_of_holds() {
 @test "outside: the lock around is lost: holds inside it for processes elsewhere end these" {
   ends_callers_of_holds
   ends_callers_of_holds --signal KILL
+}
+
+@test "outside: the lock around is lost while the guards of holds inside it get no time: their callers end" {
+  # delay PID: it notices the end of its keeper only after that.
+  delay() {
+    strace -qq -o calls -e trace=recvmsg -e inject=recvmsg:delay_enter=400000 -p "$1" 3>&- 4>&- &
+    eventually grep -q '^TracerPid:.*[1-9]' "/proc/$1/status"
+  }
+  holds=2 guard_by=delay ends_callers_of_holds
+}
+
+@test "outside: a zkflock is killed while a guard inside it is stopped: that one is continued, and ends its own tree" {
+  background --session-timeout 1 "$LOCK" zkflock --session-timeout 1 "$LOCK.b" \
+    sh -c 'echo $PPID >guard; echo "$ZKFLOCK_HELD" >held.new; mv held.new held; exec sleep 1000'
+  outer=$!
+  eventually test -s held
+  elsewhere zkflock -F "$LOCK.b" sh -c "$stubborn"
+  eventually test -s in
+  kill -STOP "$(cat guard)"
+  kill -KILL "$outer"
+  # It would be killed after 10 s.
+  PATIENCE=5 eventually gone "$(cat guard)"
+  eventually gone "$(cat in)"
+  zk "$ONE" await-count "$LOCK.b" 0
 }
