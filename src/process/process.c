@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* The bit of the field "flags" in /proc/PID/stat; PF_FORKNOEXEC in Linux' include/linux/sched.h. */
@@ -280,27 +279,16 @@ bool process_children_listed(void)
     return each_child(getpid(), compare, &(pid_t){0});
 }
 
-/* Returns whether it executes the same file as this process, or may. */
-static bool is_same_program(pid_t pid)
-{
-    char path[32];
-    struct stat own;
-    struct stat other;
-
-    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-    if (stat("/proc/self/exe", &own) < 0 || stat(path, &other) < 0)
-        return errno == EACCES; /* one that has credentials does not let others look */
-    return own.st_dev == other.st_dev && own.st_ino == other.st_ino;
-}
-
 bool process_is_like(pid_t pid, const char *name)
 {
     char comm[32]; /* the kernel cuts it to 15 */
+    char title[32];
 
-    if (!name || getpgid(pid) != pid || !read_text(pid, "comm", comm, sizeof(comm)))
+    if (!name || getpgid(pid) != pid || !read_text(pid, "comm", comm, sizeof(comm)) ||
+        !read_text(pid, "cmdline", title, sizeof(title)))
         return false;
     comm[strcspn(comm, "\n")] = '\0';
-    return strcmp(comm, name) == 0 && is_same_program(pid);
+    return strcmp(comm, name) == 0 && strncmp(name, title, strlen(title)) == 0;
 }
 
 int process_spare(pid_t pid, const char *name, int signal)

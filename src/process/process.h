@@ -75,9 +75,11 @@ bool process_children_listed(void);
 bool process_is_child(pid_t pid, pid_t parent);
 
 /*
- * Returns whether the process leads a process group, calls itself that, in up to 15 bytes
- * (PR_SET_NAME), and executes the same file as this one, or does not let it see that.  NULL: none
- * is.  The group comes first since it costs a hundredth of the rest.
+ * Returns whether the process leads a process group, and calls itself that: its name, and the first
+ * word of its command line, or as much of that as there is room for.  That is what
+ * helper_set_title() makes of a process; its file may be another one than this process executes,
+ * after an upgrade.  NULL: no process does.  The group is asked for first, at a hundredth of the
+ * cost.
  */
 bool process_is_like(pid_t pid, const char *name);
 

@@ -24,7 +24,7 @@
 /*
  * For how long KILL spares guards.  One whose keeper was killed ends its own tree, in which there
  * may be outsiders that nobody else knows: the caller of a --hold.  It is done within milliseconds,
- * but a busy machine may not let it begin for a second.
+ * but a busy machine may not let it begin for a second.  The keeper, if it takes over, begins anew.
  */
 #define GUARDS_SPARED (10 * CLOCK_S)
 

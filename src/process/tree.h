@@ -36,7 +36,7 @@ void tree_reserve(void);
 /*
  * Adds a process that is no descendant, an outsider, and its descendants.  Not all of those can be
  * found: a process whose parent has died is no longer a descendant of the outsider.  Returns false
- * if no pidfd of it can be opened, or it has ended, also if another process has got its number.
+ * if it has ended, also if another process has got its number, and for want of memory.
  */
 bool tree_add_outsider(const struct procid *id);
 

@@ -107,9 +107,14 @@ void tree_spare_session(void)
     spares_session = true;
 }
 
+/*
+ * Returns whether the process is not to be ended with the outsider that it descends from.  A guard
+ * that this process descends from waits for the end of this one: each would wait for the other.
+ */
 static bool is_spared(pid_t pid)
 {
-    return spares_session && getsid(pid) == getsid(0);
+    return (spares_session && getsid(pid) == getsid(0)) ||
+           (process_is_like(pid, TREE_GUARD_NAME) && tree_descends(getpid(), pid));
 }
 
 /*

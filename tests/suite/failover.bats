@@ -233,9 +233,6 @@ through_proxy() {
   nothing_left_of "$LOCK"
 }
 
-# The sanitizer cannot look for leaks in a process that is traced.
-to_be_traced() { export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0; }
-
 # trace_connects NAME: what the process $NAME and its threads do from now on.
 trace_connects() {
   strace -f -qq -ttt -e trace=connect -o "tries.$1" -p "${!1}" 3>&- 4>&- &
@@ -254,7 +251,7 @@ longest_gap() {
 }
 
 @test "without contact, a waiter tries to connect less and less often; a holder goes on, and who leaves" {
-  to_be_traced
+  without_leak_search
   open_proxy
   hold "$LOCK" release -z "$VIA"
   wait_in_line log -z "$VIA" "$LOCK" true
@@ -275,7 +272,7 @@ longest_gap() {
 }
 
 @test "without contact, a waiter tries more often again before its session may be lost" {
-  to_be_traced
+  without_leak_search
   hold "$LOCK" release
   open_proxy
   wait_in_line log -z "$VIA" --session-timeout 24 "$LOCK" true

@@ -100,6 +100,9 @@ await_no_process() { # await_no_process SECONDS
 # pause SECONDS: a sleep(1) without a process: nobody writes into that pipe, which tests/check has made.
 pause() { read -rt "$1" _ <>"$SUITE_DIR/pause" || true; }
 
+# The sanitizer cannot look for leaks in a process that is traced, or can start no other.
+without_leak_search() { export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0; }
+
 # in_hiding ARG...: where /proc hides processes that may not be traced, and zkflock may trace only its own.
 in_hiding() {
   unshare -Urpfm --kill-child bash -c 'mount -t proc -o hidepid=4 none /proc &&

@@ -371,6 +371,7 @@ ends_in_spite_of_foreign() {
 }
 
 @test "outside: another user cannot take the lock of a zkflock that can start no process" {
+  without_leak_search
   chmod 777 .
   setsid setpriv --reuid 65533 --clear-groups zkflock -v --lease 4 "$LOCK" \
     sh -c 'touch ready; until [ -e end ]; do sleep 0.05; done' 2>log 3>&- 4>&- &
@@ -414,7 +415,7 @@ ends_in_spite_of_foreign() {
 }
 
 # ends_callers_of_holds [OPTION]...: for a zkflock with these.  $guard_by is called before with the
-# guard of each hold.
+# guard of each hold; $inner is the zkflock inside.
 ends_callers_of_holds() {
   local lock=$LOCK.${guard_by-}$# callers=() caller outer guard
   rm -f held
@@ -422,8 +423,8 @@ ends_callers_of_holds() {
     setsid sleep 1000 3>&- 4>&- &
     callers+=($!)
   done
-  background --lease 5 "$@" "$lock" bash -c 'for caller in "${@:2}"; do
-      zkflock --lease 5 --hold --for "$caller" "$1.$caller" || exit
+  inner=${inner-zkflock} background --lease 5 "$@" "$lock" bash -c 'for caller in "${@:2}"; do
+      "$inner" --lease 5 --hold --for "$caller" "$1.$caller" || exit
     done; touch held; exec sleep 1000' bash "$lock" "${callers[@]}" 2>log
   outer=$!
   eventually test -e held
@@ -452,6 +453,9 @@ ends_callers_of_holds() {
     eventually grep -q '^TracerPid:.*[1-9]' "/proc/$1/status"
   }
   holds=2 guard_by=delay ends_callers_of_holds
+  # It is no matter if the zkflock inside is a newer one.
+  cp "$(command -v zkflock)" newer
+  holds=2 guard_by=delay inner=./newer ends_callers_of_holds --signal KILL
 }
 
 @test "outside: a zkflock is killed while a guard inside it is stopped: that one is continued, and ends its own tree" {
@@ -466,5 +470,21 @@ ends_callers_of_holds() {
   # It would be killed after 10 s.
   PATIENCE=5 eventually gone "$(cat guard)"
   eventually gone "$(cat in)"
+  zk "$ONE" await-count "$LOCK.b" 0
+}
+
+@test "outside: a hold for a process that its own zkflock descends from: its keeper is killed, and no guard waits for the other" {
+  cat >script <<'END'
+zkflock --session-timeout 1 "$1" sh -c 'zkflock --hold --for "$0" --session-timeout 1 "$1" && echo >held && exec sleep 1000' $$ "$1.b"
+END
+  setsid sh script "$LOCK" 3>&- 4>&- &
+  script=$!
+  eventually test -s held
+  guard=$(other_guard "$(LOCK=$LOCK.b keeper_for "$script")")
+  kill -KILL "$(LOCK=$LOCK.b keeper_for "$script")"
+  eventually gone "$script"
+  # Else it would be killed after 10 s.
+  PATIENCE=5 eventually gone "$guard"
+  zk "$ONE" await-count "$LOCK" 0
   zk "$ONE" await-count "$LOCK.b" 0
 }
