@@ -14,7 +14,6 @@
 #include "ensemble/znode.h"
 #include "list/survey.h"
 #include "lock/contender.h"
-#include "lock/recipe.h"
 
 static bool stop(struct visit *visit, int status)
 {
@@ -230,32 +229,77 @@ static bool deal_with_all(struct visit *visit)
                           &event);
         if (news == ADMIN_ENDED)
             return stop(visit, admin_ended(&visit->admin));
-        if (news == ADMIN_EVENT && !break_holder_handle(visit, &event))
-            return false;
+        if (news == ADMIN_EVENT)
+            break_holder_handle(visit, &event);
     }
     return true;
 }
 
-/* No zkflock takes a Semaphore of kazoo's, so nobody waits a lease for it. */
-static bool is_kazoo_semaphore(const struct visit *visit)
+static uint32_t count_broken(const struct visit *visit)
 {
-    return recipe_may_be_kazoo_permit(view_name(visit->holders[0].shown));
+    uint32_t broken = 0;
+
+    for (size_t i = 0; i < visit->len && visit->by_force; i++)
+        broken += visit->holders[i].hit;
+    return broken;
 }
 
-/* A broken holder is not counted out; a semaphore may have permits left beside vanished holders. */
-static void tell_of_the_lease(const struct visit *visit)
+/*
+ * Returns how many holders have vanished since look(), those that were broken included; an own
+ * lease for each has not passed yet.  known: the ensemble can be asked.
+ */
+static uint32_t count_vanished(struct visit *visit, bool known)
+{
+    uint32_t vanished = count_broken(visit);
+    struct view now;
+
+    if (!known || survey_lock(&visit->admin, visit->options->lock, &now) != 0)
+        return vanished;
+    if (now.vanished > visit->view.vanished + vanished)
+        vanished = now.vanished - visit->view.vanished;
+    view_release(&now);
+    return vanished;
+}
+
+static void tell_who_left(const struct visit *visit, bool released)
+{
+    const char *lock = visit->options->lock;
+    char span[CLOCK_FORMAT_SIZE];
+
+    for (size_t i = 0; i < visit->len; i++) {
+        const struct holder *holder = &visit->holders[i];
+
+        if (holder->left_at == 0)
+            continue;
+        if (!released)
+            log_notice("%s is no longer held by %s, which may have vanished", lock, holder->who);
+        else if (holder->hit)
+            log_notice("%s was released after %s, by %s", lock,
+                       clock_format(holder->left_at - visit->began, span), holder->who);
+        else
+            log_notice("%s was released before, by %s", lock, holder->who);
+    }
+}
+
+/* One that vanished is not counted out; a semaphore may have permits left beside those. */
+static void tell_of_the_lease(const struct visit *visit, uint32_t vanished)
 {
     char span[CLOCK_FORMAT_SIZE];
-    uint32_t hit = 0;
 
-    for (size_t i = 0; i < visit->len; i++)
-        hit += visit->holders[i].hit;
-    if (hit && view_next_waits(&visit->view, hit) && !is_kazoo_semaphore(visit))
+    if (vanished && view_next_waits(&visit->view, vanished))
         log_notice("the next holder starts within %s: check that the old command has ended; it may "
                    "run on if its host was paused, under --on-lost, or if the holder was no "
                    "zkflock",
                    visit->view.lease_ms ? clock_format(visit->view.lease_ms * CLOCK_MS, span)
                                         : "its lease, by default 15 s");
+}
+
+static void tell_the_outcome(struct visit *visit, bool known)
+{
+    uint32_t vanished = count_vanished(visit, known);
+
+    tell_who_left(visit, known && vanished == count_broken(visit));
+    tell_of_the_lease(visit, vanished);
 }
 
 int break_lock(const struct options *options)
@@ -279,8 +323,7 @@ int break_lock(const struct options *options)
     if (!options->yes && !ask(&visit))
         goto end;
     visit.began = clock_now();
-    if (deal_with_all(&visit) && visit.by_force)
-        tell_of_the_lease(&visit);
+    tell_the_outcome(&visit, deal_with_all(&visit));
 end:
     admin_end(&visit.admin);
     view_release(&visit.view);

@@ -55,17 +55,11 @@ static void act(struct visit *visit, struct holder *holder, const struct session
 
 static void is_gone(const struct visit *visit, struct holder *holder)
 {
-    const char *lock = visit->options->lock;
-    char span[CLOCK_FORMAT_SIZE];
-
     holder->stage = DONE;
-    if (!holder->hit)
-        log_notice("%s was released before, by %s", lock, holder->who);
-    else if (visit->by_force)
-        log_notice("%s was taken away from %s", lock, holder->who);
+    if (holder->hit && visit->by_force)
+        log_notice("%s was taken away from %s", visit->options->lock, holder->who);
     else
-        log_notice("%s was released after %s, by %s", lock,
-                   clock_format(clock_now() - visit->began, span), holder->who);
+        holder->left_at = clock_now();
 }
 
 static void has_acted(struct visit *visit, struct holder *holder)
@@ -87,8 +81,7 @@ static void has_acted(struct visit *visit, struct holder *holder)
     }
 }
 
-static bool refused(struct visit *visit, const struct holder *holder,
-                    const struct session_event *event)
+static void refused(struct visit *visit, struct holder *holder, const struct session_event *event)
 {
     const char *path = holder->shown->path;
     const char *what;
@@ -100,23 +93,22 @@ static bool refused(struct visit *visit, const struct holder *holder,
     else
         what = visit->by_force ? "delete" : "write to";
     visit->status = admin_failed(event->rc, what, path);
-    return false;
+    holder->stage = DONE;
 }
 
-/* Returns whether to go on. */
-static bool take_reply(struct visit *visit, const struct session_event *event)
+static void take_reply(struct visit *visit, const struct session_event *event)
 {
     struct holder *holder = &visit->holders[event->tag / 2];
     bool was_read = holder->stage != ACTING;
 
     if (event->tag % 2) { /* comes before its own znode's answer */
         holder->parent_version = event->rc == ZOK ? event->stat.version : -1;
-        return true;
+        return;
     }
     if (session_rc_unknown(event->rc)) {
         holder->again = true;
         holder->hit |= visit->by_force && !was_read; /* perhaps: told so if it is gone */
-        return true;
+        return;
     }
     if (event->rc == ZNONODE ||
         (event->rc == ZOK && was_read && event->stat.czxid != holder->shown->czxid))
@@ -124,14 +116,13 @@ static bool take_reply(struct visit *visit, const struct session_event *event)
     else if (event->rc == ZBADVERSION)
         read_it(visit, holder, READING);
     else if (event->rc != ZOK)
-        return refused(visit, holder, event);
+        refused(visit, holder, event);
     else if (holder->stage == READING)
         act(visit, holder, event);
     else if (holder->stage == ACTING)
         has_acted(visit, holder);
     else
         holder->stage = AWAITED;
-    return true;
 }
 
 static void take_watch(struct visit *visit, const struct session_event *event)
@@ -154,15 +145,14 @@ void break_holder_read(struct visit *visit, bool all)
     }
 }
 
-bool break_holder_handle(struct visit *visit, const struct session_event *event)
+void break_holder_handle(struct visit *visit, const struct session_event *event)
 {
     if (event->type == SESSION_REPLY)
-        return take_reply(visit, event);
+        take_reply(visit, event);
     if (event->type == SESSION_WATCH)
         take_watch(visit, event);
     if (event->type == SESSION_EXPIRED)
         session_reopen(visit->admin.session);
     if (event->type == SESSION_EXPIRED || event->type == SESSION_CONNECTED)
         break_holder_read(visit, event->type == SESSION_EXPIRED);
-    return true;
 }

@@ -17,7 +17,7 @@ enum stage {
     ACTING,   /* its znode is being written, or deleted, at these versions */
     WATCHING, /* --revoke: a watch is being set */
     AWAITED,  /* the watch is set */
-    DONE,     /* it is gone; or, with --revoke -n, it has been asked */
+    DONE,     /* it is gone; or the ensemble refused; or, with --revoke -n, it has been asked */
 };
 
 struct holder {
@@ -26,9 +26,10 @@ struct holder {
     char *parent; /* the path of the znode that its own is in */
     int32_t parent_version;
     enum stage stage;
-    bool again; /* the answer was lost */
-    bool asked; /* --revoke: somebody else had asked it before */
-    bool hit;   /* this process asked it, or deleted its znode, or may have */
+    bool again;      /* the answer was lost */
+    bool asked;      /* --revoke: somebody else had asked it before */
+    bool hit;        /* this process asked it, or deleted its znode, or may have */
+    int64_t left_at; /* when it was found gone, and not by --break; 0: it was not */
 };
 
 struct visit {
@@ -51,7 +52,7 @@ struct visit {
  */
 void break_holder_read(struct visit *visit, bool all);
 
-/* Takes an event of the session; returns false, with the status, after a message. */
-bool break_holder_handle(struct visit *visit, const struct session_event *event);
+/* Takes an event of the session.  If the ensemble refuses, sets the status after a message. */
+void break_holder_handle(struct visit *visit, const struct session_event *event);
 
 #endif

@@ -124,8 +124,10 @@ static void say_when_empty(const struct keeper *keeper)
 {
     char span[CLOCK_FORMAT_SIZE];
     int64_t left = keeper_lease_end(keeper) - keeper->job.empty_at;
+    bool started =
+        keeper->hold || (keeper->job.state != JOB_REFUSED && keeper->job.state != JOB_ORDERED);
 
-    if (keeper->job.state == JOB_REFUSED || !keeper->try.locks)
+    if (!started || !keeper->try.locks)
         return;
     if (left < 0)
         log_error("nothing of %s is left, but only %s after the lease ended: it may have run at "

@@ -125,6 +125,12 @@ static bool knows_holder(const struct keeper *keeper)
            *outlook_holder(keeper->wait.outlook);
 }
 
+/* Returns whether that one only takes a permit: holders of others stand elsewhere. */
+static bool is_next_for_permit(const struct keeper *keeper)
+{
+    return outlook_room(keeper->wait.outlook) && !outlook_persistent(keeper->wait.outlook);
+}
+
 static bool hides_holder(const struct keeper *keeper)
 {
     return keeper->wait.outlook && outlook_known(keeper->wait.outlook) &&
@@ -149,6 +155,9 @@ static void describe_queue(const struct keeper *keeper, char *text, size_t size)
     if (knows_holder(keeper) && outlook_settles(keeper->wait.outlook))
         snprintf(text, size, "%zu%s ahead, a holder vanished and is waited for by %s",
                  ahead(keeper), whose(keeper), outlook_holder(keeper->wait.outlook));
+    else if (knows_holder(keeper) && is_next_for_permit(keeper))
+        snprintf(text, size, "%zu ahead, the next permit goes to %s", ahead(keeper),
+                 outlook_holder(keeper->wait.outlook));
     else if (knows_holder(keeper))
         snprintf(text, size, "%zu%s ahead, held%s for %s by %s", ahead(keeper), whose(keeper),
                  how_held(keeper), clock_short(held_for(keeper), span),
@@ -158,8 +167,9 @@ static void describe_queue(const struct keeper *keeper, char *text, size_t size)
 }
 
 /*
- * Returns what to do if the holder is a znode that no session owns; else nothing; to be freed.  Of
- * a semaphore, --break would take all permits, and leave what stands in the queue for turns.
+ * Returns what to do if the holder is a znode that no session owns; else nothing; to be freed.
+ * --break would take the lock from all that share it; of a semaphore all permits, and leave what
+ * stands in the queue for turns.
  */
 static char *remedy(const struct keeper *keeper)
 {
@@ -168,7 +178,7 @@ static char *remedy(const struct keeper *keeper)
 
     if (!znode)
         return xstrdup("");
-    if (item->until_next || item->terms.permits)
+    if (item->until_next || item->terms.permits || outlook_shared(keeper->wait.outlook))
         return xasprintf(": delete %s", znode);
     return xstrdup(": --break frees the lock");
 }
@@ -213,7 +223,8 @@ static void describe_briefly(const struct keeper *keeper, char *text, size_t siz
     } else if (lock_phase(lock) == LOCK_SETTLING) {
         snprintf(text, size, "a holder vanished, its command may still run for %s",
                  clock_short((lock_settled_at(lock) - clock_now()) / CLOCK_MS, span));
-    } else if (knows_holder(keeper) && !outlook_settles(keeper->wait.outlook)) {
+    } else if (knows_holder(keeper) && !outlook_settles(keeper->wait.outlook) &&
+               !is_next_for_permit(keeper)) {
         shorten_holder(outlook_holder(keeper->wait.outlook), holder, sizeof(holder));
         snprintf(text, size, "%zu%s ahead, held%s by %s for %s", ahead(keeper), whose(keeper),
                  how_held(keeper), holder, clock_short(held_for(keeper), span));

@@ -85,8 +85,8 @@ static const struct view_contender *find(const struct diff *diff, bool in_old,
         const struct view_contender *same = find_node(here, other);
         bool held_before = in_old ? other->holds : contender->holds;
 
-        if (other->read && contender->read && other->session == contender->session &&
-            !held_before && (!same || same->pending))
+        if (other->read && contender->read && contender->session &&
+            other->session == contender->session && !held_before && (!same || same->pending))
             found = other;
     }
     return found;

@@ -79,8 +79,8 @@ static char *holder_text(const struct view *view)
         return xasprintf("until %s", text_clock(view->until_ms, until));
     if (view->state != VIEW_HELD)
         return view->vanished ? xasprintf("%" PRIu32 " vanished", view->vanished)
-               : !view->is_lock && !view->success_ms ? xstrdup("(never used)")
-                                                     : success_text(view);
+               : !view->is_lock && !view->used && !view->success_ms ? xstrdup("(never used)")
+                                                                    : success_text(view);
     return describe_who(&view->contenders[0]);
 }
 
@@ -149,6 +149,8 @@ static char *state_sentence(const struct view *view)
 
     if (view->unread)
         return xasprintf("unknown: %s", fault_text(view->unread_rc));
+    if (!view->is_lock && view->used)
+        return xstrdup("free, earlier holders are not known");
     if (!view->is_lock)
         return xstrdup(view->exists ? "free, and never used as a lock" : "free, and never used");
     if (view->state == VIEW_SETTLING && !view->until_ms)

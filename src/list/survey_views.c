@@ -40,14 +40,19 @@ static void take_contender(const struct znode *child, struct view_contender *con
     contender->mtime_ms = child->stat.mtime;
 }
 
+static struct recipe_census census_of(const struct znode *znode)
+{
+    return (struct recipe_census){.version = znode->stat.version,
+                                  .cversion = znode->stat.cversion,
+                                  .children = znode->stat.numChildren};
+}
+
 static void source_of(const struct znode *znode, struct view_source *source)
 {
     *source = (struct view_source){
         .data = znode->data,
         .data_len = znode->data_len,
-        .census = {.version = znode->stat.version,
-                   .cversion = znode->stat.cversion,
-                   .children = znode->stat.numChildren},
+        .census = census_of(znode),
         .pzxid = znode->stat.pzxid,
         .contenders = xcalloc(znode->len + 1, sizeof(source->contenders[0])),
     };
@@ -172,6 +177,7 @@ static void add_bare(struct gathering *gathering, const struct znode *znode,
     gathering->views[gathering->len++] =
         (struct view){.path = xstrdup(znode->path),
                       .exists = znode->list_rc != ZNONODE,
+                      .used = recipe_departed(census_of(znode)) > 0,
                       .success_ms = success_of(gathering->survey, znode),
                       .unread = unread ? xstrdup(unread->path) : NULL,
                       .unread_rc = unread ? fault_of(unread) : ZOK};

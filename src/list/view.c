@@ -207,6 +207,7 @@ void view_make(struct view *view, const char *path, struct view_source *lock,
         permits = (size_t)record.permits;
     }
     view->is_lock = ours || view->len || queue;
+    view->used = recipe_departed(lock->census) > 0;
     judge(view, semaphore, count_first(view, semaphore, leases, permits),
           !semaphore && (!ours || view->vanished) ? lock->pzxid : 0);
 }

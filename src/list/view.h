@@ -45,6 +45,7 @@ struct view {
     char *unread;  /* a znode of it that could not be read: nothing else is known; or NULL */
     int unread_rc; /* why, see fault.h */
     bool is_lock;  /* it is or was a lock; false if it does not exist */
+    bool used;     /* it has had children that left */
 
     enum view_state state;
     enum contender_kind kind; /* of the holders; of a free lock, as far as is known */

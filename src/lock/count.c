@@ -92,8 +92,9 @@ static void settle(struct lock *lock)
                  "for %s more",
                  lock->above_path, clock_format(lock->settled_at - clock_now(), span));
     else
-        log_info("%s: %s; its command may run for %s more", lock->path,
-                 counted ? "a contender vanished" : "earlier holders are not known",
+        log_info("%s: %s may run for %s more", lock->path,
+                 counted ? "a contender vanished; its command"
+                         : "earlier holders are not known; one of them and its command",
                  clock_format(lock->settled_at - clock_now(), span));
 }
 

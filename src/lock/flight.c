@@ -148,7 +148,9 @@ void flight_note_answer(struct lock *lock, const struct session_event *event)
         break;
     case TAG_PREDECESSOR:
         if (event->rc == ZOK) {
-            lock->predecessor_holds = contender_holds_exclusively(event->data, event->data_len);
+            /* What a persistent znode says nobody keeps: it may be a copy. */
+            lock->predecessor_holds = recipe_is_ephemeral(event->stat.ephemeralOwner) &&
+                                      contender_holds_exclusively(event->data, event->data_len);
             lock->predecessor_owner = event->stat.ephemeralOwner;
             lock->predecessor_czxid = event->stat.czxid;
             lock->predecessor_version = event->stat.version;

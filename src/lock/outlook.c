@@ -26,12 +26,14 @@ struct outlook {
     char *leases;            /* NULL: there are none to look at */
     size_t permits;          /* so many can be held there */
     bool at_leases;          /* the look under way, until permits are found to be left */
+    bool next_room;          /* in the look under way they were */
     char *path;
     char *node;
     char *first; /* path of the first contender, as listed last */
 
     bool known;
     bool of_leases;
+    bool room;
     size_t next_ahead; /* of the look under way */
     size_t ahead;
     bool hidden; /* the first one may not be read */
@@ -84,6 +86,7 @@ void outlook_look(struct outlook *outlook, const char *leases, size_t permits, c
         return;
     outlook->generation = session_generation(outlook->session);
     outlook->outdated = false;
+    outlook->next_room = false;
     list(outlook, outlook->leases != NULL);
 }
 
@@ -91,6 +94,7 @@ static void learn(struct outlook *outlook)
 {
     outlook->step = STEP_NONE;
     outlook->of_leases = outlook->at_leases;
+    outlook->room = outlook->next_room;
     outlook->ahead = outlook->next_ahead;
     outlook->known = true;
 }
@@ -113,6 +117,7 @@ static void take_list(struct outlook *outlook, const struct session_event *event
     size_t contenders = recipe_contenders(event->children, event->children_len);
 
     if (outlook->at_leases && contenders < outlook->permits) {
+        outlook->next_room = true;
         list(outlook, false);
         return;
     }
@@ -189,6 +194,11 @@ bool outlook_known(const struct outlook *outlook)
 bool outlook_is_of_leases(const struct outlook *outlook)
 {
     return outlook->of_leases;
+}
+
+bool outlook_room(const struct outlook *outlook)
+{
+    return outlook->room;
 }
 
 size_t outlook_ahead(const struct outlook *outlook)

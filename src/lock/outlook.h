@@ -48,6 +48,9 @@ bool outlook_known(const struct outlook *outlook);
 /* Returns true if it is known of leases; else of the queue. */
 bool outlook_is_of_leases(const struct outlook *outlook);
 
+/* Returns true if fewer contenders than permits are there: the first one of the queue takes one. */
+bool outlook_room(const struct outlook *outlook);
+
 /* Returns how many are ahead, holders included; all contenders if there is no own one. */
 size_t outlook_ahead(const struct outlook *outlook);
 

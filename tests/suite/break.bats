@@ -48,6 +48,48 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   assert_equal "$(grep -c "is sent SIGTERM: $LOCK is asked for by .* zkflock --revoke $LOCK" a.log)" 1
 }
 
+@test "--revoke: a holder whose lock somebody breaks meanwhile has not released it" {
+  background --lease 4 "$LOCK" sh -c 'trap "" TERM; echo >ready; while :; do sleep 0.05; done' 2>holder.log
+  holder=$!
+  eventually test -e ready
+  step_in --revoke --yes "$LOCK" >asked 2>&1 &
+  asker=$!
+  eventually contains holder.log "is asked for by"
+  run -0 step_in --break --yes "$LOCK"
+  ends_with 0 "$asker"
+  ends_with 75 "$holder"
+  run -0 cat asked
+  assert_line --index 0 --regexp "^zkflock: $LOCK is no longer held by .*: sh -c .*, which may have vanished$"
+  assert_line --index 1 --partial "the next holder starts within 4 s: check that the old command has ended"
+}
+
+@test "--break: of several holders one cannot be deleted: the others are taken away, and told" {
+  zk "$ONE" create "$LOCK/_c_0123456789abcdef0123456789abcdef-__READ__0000000000/below"
+  background -s "$LOCK" sh -c 'echo >ready; exec sleep 1000'
+  holder=$!
+  eventually test -e ready
+  run -78 step_in --break --yes "$LOCK"
+  ends_with 75 "$holder"
+  assert_output --partial ": there are znodes below it; remove these first"
+  assert_output --partial "$LOCK was taken away from "
+  assert_output --partial "the next holder starts within 15 s: check that"
+  zk "$ONE" delete "$LOCK/_c_0123456789abcdef0123456789abcdef-__READ__0000000000/below"
+  zk "$ONE" delete "$LOCK/_c_0123456789abcdef0123456789abcdef-__READ__0000000000"
+}
+
+@test "-n: the advice for a persistent znode among readers is not to break the others" {
+  local node=_c_0123456789abcdef0123456789abcdef-__READ__0000000000
+  zk "$ONE" create "$LOCK/$node"
+  background -s "$LOCK" sh -c 'echo >ready; exec sleep 1000'
+  holder=$!
+  eventually test -e ready
+  run -1 zkflock -n "$LOCK" touch ran
+  assert_output --regexp "^zkflock: $LOCK is busy: 2 ahead, held shared for .* by $node, a persistent znode: delete $LOCK/$node$"
+  zk "$ONE" delete "$LOCK/$node"
+  kill -TERM "$holder"
+  ends_with 143 "$holder"
+}
+
 @test "--revoke: a command that is stopped hears it too, and --signal is what it hears" {
   background --signal HUP "$LOCK" bash -c '
     (trap "touch child.asked" HUP; touch child; until [ -e end ]; do sleep 0.05; done) &
@@ -393,12 +435,14 @@ EOF
   wait
 }
 
-@test "--break: who waits for a Semaphore of kazoo's waits for no lease" {
+@test "--break: a zkflock that takes what was a Semaphore of kazoo's waits for a lease" {
   local name=0123456789abcdef0123456789abcdef
   foreign "$LOCK/$name"
   run -0 step_in --break --yes "$LOCK"
   assert_line --index 1 --partial "$LOCK was taken away from $name of session 0x"
-  assert_equal "${#lines[@]}" 2
+  assert_line --index 2 --partial "the next holder starts within its lease, by default 15 s: check that"
+  run -0 zkflock --list "$LOCK"
+  assert_line --index 1 "free, earlier holders are not known"
   nothing_left_of "$LOCK"
   exec 5>&-
   wait

@@ -350,3 +350,18 @@ readonly HOLDS='touch held; until [ -e go ]; do sleep 0.05; done'
   kill -CONT "$proxy_pid"
   ends_with 75 "$next"
 }
+
+@test "a persistent copy of the holder's znode, in between, is deleted: the next one goes on waiting" {
+  background "$LOCK" sh -c 'echo >held; until [ -e end ]; do sleep 0.05; done; touch ended'
+  holder=$!
+  eventually test -e held
+  zk "$ONE" create "$LOCK/copy-lock-0000000001" "$(zk "$ONE" get "$LOCK/$(zk "$ONE" ls "$LOCK")")"
+  background -v --lock-delay 0 "$LOCK" test -e ended 2>log
+  waiter=$!
+  eventually contains log "2 ahead"
+  zk "$ONE" delete "$LOCK/copy-lock-0000000001"
+  eventually contains log "1 ahead"
+  touch end
+  ends_with 0 "$holder"
+  ends_with 0 "$waiter"
+}

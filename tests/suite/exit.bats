@@ -100,6 +100,7 @@ start_running() { # its processes in $keeper, $guard
   ends_with 0 "$holder"
   ends_with 70 "$waiter"
   assert contains log "the guard process does not answer, so the command was not started"
+  assert lacks log "nothing of touch is left"
   assert [ ! -e ran ]
   nothing_left_of "$LOCK"
 }

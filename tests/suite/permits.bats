@@ -186,7 +186,7 @@ waiting_is_watched() { [ "$(zk "$ONE" ls "$LOCK/leases" | wc -l)" -eq 3 ]; }
   zk "$ONE" delete "$LOCK/leases"
   run -0 zkflock --list "$LOCK"
   assert_output "$LOCK
-free, and never used as a lock"
+free, earlier holders are not known"
   # Without a semaphore, that name is a lock like any other.
   zkflock "$LOCK.none/locks" true
   for name in "$LOCK.none/" "$LOCK.none/locks"; do
@@ -265,7 +265,7 @@ free, and never used as a lock"
   run -0 zkflock --permits 2 "$LOCK.none/locks" true
   others "$LOCK.none/locks/locks" lock- 1
   run -1 zkflock -n --permits 2 "$LOCK.none/locks" touch ran
-  assert_output --regexp "^zkflock: $LOCK.none/locks is busy: 1 ahead, held for [^ ]+ by another client, session 0x"
+  assert_output --regexp "^zkflock: $LOCK.none/locks is busy: 1 ahead, the next permit goes to another client, session 0x"
   others_end
   # Nor is one at the root.
   for top in "$LOCK.top" "$LOCK.summit"; do zk "$ONE" create "$top/leases"; done
@@ -550,4 +550,23 @@ both_kinds() {
   run -0 zkflock --permits 2 "$LOCK" echo ran
   assert_line ran
   assert_line "zkflock: warning: not permitted to write to $LOCK, so a departure there cannot be counted, and every permit waits 15 s for it"
+}
+
+@test "--permits: who waits for vanished holders of other permits holds none yet" {
+  local node vanished
+  hold "$LOCK" a --lease 4 --permits 3
+  vanished=$holder
+  hold "$LOCK" b --permits 3
+  vanished+=" $holder"
+  for node in $(zk "$ONE" ls "$LOCK/leases"); do zk "$ONE" delete "$LOCK/leases/$node"; done
+  for holder in $vanished; do ends_with 75 "$holder"; done
+  hold "$LOCK" c --permits 3
+  background -v --permits 3 "$LOCK" true 2>log
+  waiter=$!
+  eventually contains log "its command may run for"
+  run -1 zkflock --permits 3 -n "$LOCK" touch ran
+  assert_output --regexp "^zkflock: $LOCK is busy: 1 ahead, the next permit goes to .* pid $waiter: true$"
+  ends_with 0 "$waiter"
+  touch c
+  wait
 }
