@@ -244,21 +244,28 @@ static uint32_t count_broken(const struct visit *visit)
     return broken;
 }
 
-/*
- * Returns how many holders have vanished since look(), those that were broken included; an own
- * lease for each has not passed yet.  known: the ensemble can be asked.
- */
-static uint32_t count_vanished(struct visit *visit, bool known)
+static bool has_any_left(const struct visit *visit)
 {
-    uint32_t vanished = count_broken(visit);
+    for (size_t i = 0; i < visit->len; i++)
+        if (visit->holders[i].left_at)
+            return true;
+    return false;
+}
+
+/*
+ * Raises *vanished, the number of holders that were broken, if more have vanished since look().
+ * Returns false if that is not to be learned.
+ */
+static bool look_who_vanished(struct visit *visit, uint32_t *vanished)
+{
     struct view now;
 
-    if (!known || survey_lock(&visit->admin, visit->options->lock, &now) != 0)
-        return vanished;
-    if (now.vanished > visit->view.vanished + vanished)
-        vanished = now.vanished - visit->view.vanished;
+    if (survey_lock(&visit->admin, visit->options->lock, &now) != 0)
+        return false;
+    if (now.vanished > visit->view.vanished + *vanished)
+        *vanished = now.vanished - visit->view.vanished;
     view_release(&now);
-    return vanished;
+    return true;
 }
 
 static void tell_who_left(const struct visit *visit, bool released)
@@ -294,11 +301,16 @@ static void tell_of_the_lease(const struct visit *visit, uint32_t vanished)
                                         : "its lease, by default 15 s");
 }
 
-static void tell_the_outcome(struct visit *visit, bool known)
+/* answered: the ensemble has dealt with all, and can be asked. */
+static void tell_the_outcome(struct visit *visit, bool answered)
 {
-    uint32_t vanished = count_vanished(visit, known);
+    uint32_t broken = count_broken(visit);
+    uint32_t vanished = broken;
 
-    tell_who_left(visit, known && vanished == count_broken(visit));
+    if (has_any_left(visit)) {
+        answered = answered && look_who_vanished(visit, &vanished);
+        tell_who_left(visit, answered && vanished == broken);
+    }
     tell_of_the_lease(visit, vanished);
 }
 
