@@ -195,7 +195,7 @@ static bool still_held(struct visit *visit)
             log_notice("%s is still held after %s, by %s", visit->options->lock,
                        clock_format(options_asked_wait(visit->options, 0), span),
                        visit->holders[i].who);
-    return stop(visit, EXITCODE_BUSY);
+    return stop(visit, visit->status ? visit->status : EXITCODE_BUSY);
 }
 
 /* Returns since when there is no contact; not counting the time that the question took. */
@@ -239,33 +239,39 @@ static uint32_t count_broken(const struct visit *visit)
 {
     uint32_t broken = 0;
 
-    for (size_t i = 0; i < visit->len && visit->by_force; i++)
-        broken += visit->holders[i].hit;
+    for (size_t i = 0; i < visit->len; i++)
+        broken += visit->holders[i].taken;
     return broken;
 }
 
-static bool has_any_left(const struct visit *visit)
+/* Returns when the first of those left that were not broken; CLOCK_NEVER: none has. */
+static int64_t first_left_at(const struct visit *visit)
 {
+    int64_t first = CLOCK_NEVER;
+
     for (size_t i = 0; i < visit->len; i++)
         if (visit->holders[i].left_at)
-            return true;
-    return false;
+            first = clock_earlier(first, visit->holders[i].left_at);
+    return first;
 }
 
 /*
  * Raises *vanished, the number of holders that were broken, if more have vanished since look().
- * Returns false if that is not to be learned.
+ * Returns false if that is not to be learned: of a lock that no zkflock has made or adopted, or
+ * when the next holder may have waited for one already.
  */
 static bool look_who_vanished(struct visit *visit, uint32_t *vanished)
 {
     struct view now;
+    bool learned;
 
     if (survey_lock(&visit->admin, visit->options->lock, &now) != 0)
         return false;
+    learned = now.lease_ms && clock_now() - first_left_at(visit) < now.lease_ms * CLOCK_MS;
     if (now.vanished > visit->view.vanished + *vanished)
         *vanished = now.vanished - visit->view.vanished;
     view_release(&now);
-    return true;
+    return learned;
 }
 
 static void tell_who_left(const struct visit *visit, bool released)
@@ -279,7 +285,8 @@ static void tell_who_left(const struct visit *visit, bool released)
         if (holder->left_at == 0)
             continue;
         if (!released)
-            log_notice("%s is no longer held by %s, which may have vanished", lock, holder->who);
+            log_notice("%s is no longer held by %s%s", lock, holder->who,
+                       describe_is_ours(holder->shown) ? ", which may have vanished" : "");
         else if (holder->hit)
             log_notice("%s was released after %s, by %s", lock,
                        clock_format(holder->left_at - visit->began, span), holder->who);
@@ -307,7 +314,7 @@ static void tell_the_outcome(struct visit *visit, bool answered)
     uint32_t broken = count_broken(visit);
     uint32_t vanished = broken;
 
-    if (has_any_left(visit)) {
+    if (first_left_at(visit) != CLOCK_NEVER) {
         answered = answered && look_who_vanished(visit, &vanished);
         tell_who_left(visit, answered && vanished == broken);
     }

@@ -56,7 +56,8 @@ static void act(struct visit *visit, struct holder *holder, const struct session
 static void is_gone(const struct visit *visit, struct holder *holder)
 {
     holder->stage = DONE;
-    if (holder->hit && visit->by_force)
+    holder->taken = holder->hit && visit->by_force;
+    if (holder->taken)
         log_notice("%s was taken away from %s", visit->options->lock, holder->who);
     else
         holder->left_at = clock_now();

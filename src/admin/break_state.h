@@ -29,6 +29,7 @@ struct holder {
     bool again;      /* the answer was lost */
     bool asked;      /* --revoke: somebody else had asked it before */
     bool hit;        /* this process asked it, or deleted its znode, or may have */
+    bool taken;      /* it is gone, by --break */
     int64_t left_at; /* when it was found gone, and not by --break; 0: it was not */
 };
 

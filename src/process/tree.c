@@ -89,7 +89,7 @@ static size_t signal_all(int signal, bool remember)
         if (process->ours && !process_has_ended(process))
             sent += send_signal(&tree, process, process_spare(process->pid, spared, signal));
     }
-    sent += tree_signal_outsiders(&tree, signal, remember, spared);
+    sent += tree_signal_outsiders(&tree, signal, remember);
     free(tree.all.items);
     tree_reserve();
     return sent;
@@ -153,9 +153,9 @@ static bool kill_children(pid_t *child, struct tree_child *kept)
 
 bool tree_kill(pid_t *child, struct tree_child *kept)
 {
-    if (!kill_children(child, kept) || tree_outsider_left(NULL))
+    if (!kill_children(child, kept) || tree_outsider_left())
         tree_signal(SIGKILL, *child);
-    return reap(child, kept) && tree_outsider_left(NULL) == 0;
+    return reap(child, kept) && tree_outsiders_gone();
 }
 
 int64_t tree_kill_pause(unsigned int *round)
@@ -190,7 +190,7 @@ static pid_t descendant_left(void)
 bool tree_say_survivor(const char *command, const char *lock, bool lease_over)
 {
     pid_t descendant = descendant_left();
-    pid_t pid = descendant ? descendant : tree_outsider_left(spared_name());
+    pid_t pid = descendant ? descendant : tree_outsider_left();
     char path[32];
     struct stat st;
     char owner[32] = "another user";

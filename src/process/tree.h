@@ -62,7 +62,10 @@ void tree_spare_session(void);
  */
 void tree_forget_caller(void);
 
-/* Returns whether all outsiders and those of their descendants that can be found have ended. */
+/*
+ * Returns whether all outsiders have ended, and those of their descendants that can be found,
+ * except for guards of other zkflocks.
+ */
 bool tree_outsiders_gone(void);
 
 /* Returns the parent's pid; 0: in another pid namespace; -1: there is no process pid. */

@@ -15,6 +15,7 @@ struct outsider {
     struct procid id;
     int pidfd;   /* -1: there are no pidfds, or no descriptors, and id identifies it */
     bool caller; /* of tree_add_caller(): the pidfd is not to be closed */
+    bool guard;  /* of another zkflock: see is_guard() */
 };
 
 static struct outsider *outsiders;
@@ -107,14 +108,9 @@ void tree_spare_session(void)
     spares_session = true;
 }
 
-/*
- * Returns whether the process is not to be ended with the outsider that it descends from.  A guard
- * that this process descends from waits for the end of this one: each would wait for the other.
- */
 static bool is_spared(pid_t pid)
 {
-    return (spares_session && getsid(pid) == getsid(0)) ||
-           (process_is_like(pid, TREE_GUARD_NAME) && tree_descends(getpid(), pid));
+    return spares_session && getsid(pid) == getsid(0);
 }
 
 /*
@@ -135,10 +131,21 @@ static void mark_outsiders(struct tree *tree)
     tree_mark_all(tree);
 }
 
+/*
+ * A guard among the descendants is never signalled, nor waited for: when its keeper is killed it
+ * ends its own tree, and itself.  It may even wait for the end of this process, as one does that
+ * this process descends from, or that has the same outsider.  But what descends from it counts.
+ */
+static bool is_guard(const struct process *process)
+{
+    return process_is_like(process->pid, TREE_GUARD_NAME);
+}
+
 /* Makes an outsider of a marked descendant.  pidfd: to be closed with it; -1: there is none. */
 static void remember(struct process *process, int pidfd)
 {
-    const struct outsider outsider = {.id = {process->pid, process->start}, .pidfd = pidfd};
+    const struct outsider outsider = {
+        .id = {process->pid, process->start}, .pidfd = pidfd, .guard = is_guard(process)};
 
     process->known = add(&outsider);
     if (!process->known)
@@ -165,7 +172,7 @@ static void remember_descendants(struct tree *tree)
             remember(&tree->all.items[i], -1);
 }
 
-size_t tree_signal_outsiders(struct tree *tree, int signal, bool remember, const char *spared)
+size_t tree_signal_outsiders(struct tree *tree, int signal, bool remember)
 {
     size_t sent = 0;
 
@@ -179,19 +186,19 @@ size_t tree_signal_outsiders(struct tree *tree, int signal, bool remember, const
         const struct process *process = &tree->all.items[i];
 
         if (is_unknown(process) && tree_still_has(tree, process))
-            sent += kill(process->pid, process_spare(process->pid, spared, signal)) == 0;
+            sent += kill(process->pid, is_guard(process) ? SIGCONT : signal) == 0;
     }
     for (size_t i = 0; i < outsiders_len; i++)
         if (!has_ended(&outsiders[i]))
             sent += tree_signal_one(outsiders[i].pidfd, outsiders[i].id.pid,
-                                    process_spare(outsiders[i].id.pid, spared, signal));
+                                    outsiders[i].guard ? SIGCONT : signal);
     return sent;
 }
 
-pid_t tree_outsider_left(const char *spared)
+pid_t tree_outsider_left(void)
 {
     for (size_t i = 0; i < outsiders_len; i++)
-        if (!process_is_like(outsiders[i].id.pid, spared) && !has_ended(&outsiders[i]))
+        if (!outsiders[i].guard && !has_ended(&outsiders[i]))
             return outsiders[i].id.pid;
     return 0;
 }
@@ -209,5 +216,5 @@ bool tree_outsiders_gone(void)
     remember_descendants(&tree);
     free(tree.all.items);
     tree_reserve();
-    return tree_outsider_left(NULL) == 0;
+    return tree_outsider_left() == 0;
 }

@@ -48,13 +48,12 @@ void tree_forget_ended(void);
 
 /*
  * Signals the outsiders and their descendants, and marks them alone.  remember: makes outsiders of
- * the descendants, which could not be found any more once their parents have ended.  spared: the
- * name of those that are remembered, but spared by process_spare(); NULL: none.  Returns how many
- * were signalled.
+ * the descendants, which could not be found any more once their parents have ended.  Guards among
+ * them are only continued.  Returns how many got a signal.
  */
-size_t tree_signal_outsiders(struct tree *tree, int signal, bool remember, const char *spared);
+size_t tree_signal_outsiders(struct tree *tree, int signal, bool remember);
 
-/* Returns an outsider that has not ended, and is not like that; 0: all that are known have. */
-pid_t tree_outsider_left(const char *spared);
+/* Returns an outsider that has not ended, and is no guard; 0: all that are known have. */
+pid_t tree_outsider_left(void);
 
 #endif

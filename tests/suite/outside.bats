@@ -473,18 +473,27 @@ ends_callers_of_holds() {
   zk "$ONE" await-count "$LOCK.b" 0
 }
 
-@test "outside: a hold for a process that its own zkflock descends from: its keeper is killed, and no guard waits for the other" {
+# The guards of the holds, and the one around them, know each other through the script.
+@test "outside: holds for a script that their zkflock descends from: one ends, and no guard waits for another" {
+  local state guards
   cat >script <<'END'
-zkflock --session-timeout 1 "$1" sh -c 'zkflock --hold --for "$0" --session-timeout 1 "$1" && echo >held && exec sleep 1000' $$ "$1.b"
+trap "" TERM
+zkflock --session-timeout 1 --lease 4 "$1" sh -c 'echo $PPID >guard
+  for lock in b c; do zkflock --hold --for "$0" --session-timeout 1 --lease 4 --signal KILL "$1.$lock" || exit; done
+  echo >held; while :; do sleep 0.05; done' $$ "$1"
+while :; do sleep 0.05; done
 END
-  setsid sh script "$LOCK" 3>&- 4>&- &
-  script=$!
-  eventually test -s held
-  guard=$(other_guard "$(LOCK=$LOCK.b keeper_for "$script")")
-  kill -KILL "$(LOCK=$LOCK.b keeper_for "$script")"
-  eventually gone "$script"
-  # Else it would be killed after 10 s.
-  PATIENCE=5 eventually gone "$guard"
-  zk "$ONE" await-count "$LOCK" 0
-  zk "$ONE" await-count "$LOCK.b" 0
+  for state in CONT STOP; do
+    rm -f held
+    setsid sh script "$LOCK" 3>&- 4>&- &
+    script=$!
+    eventually test -s held
+    guards=$(other_guard 0)
+    kill -"$state" "$(cat guard)"
+    run -0 zkflock --break --yes "$LOCK.b"
+    # Else they would be killed after 10 s.
+    for guard in $guards; do PATIENCE=5 eventually gone "$guard"; done
+    assert gone "$script"
+    for lock in "$LOCK" "$LOCK.b" "$LOCK.c"; do zk "$ONE" await-count "$lock" 0; done
+  done
 }
