@@ -194,10 +194,12 @@ released"
     crashing=$!
     eventually test -e crashing
     [ "$kind" != --unfair ] || options=()
-    waiter next "${options[@]}" "$LOCK$kind"
+    LOGNAME=next wait_in_line log.next "${options[@]}" "$LOCK$kind" sh -c 'until [ -e next.go ]; do sleep 0.05; done'
     watch "$LOCK$kind"
     eventually seen " waiting next@"
     crash "$crashing"
+    eventually seen " $LOCK$kind acquired next@"
+    touch next.go
     eventually seen " $LOCK$kind released next@"
     run sed -n 's/.* \(waiting\|vanished\|settling\|acquired\|released\) .*@.*/\1/p' seen
     assert_output "waiting
@@ -206,7 +208,7 @@ settling
 acquired
 released"
     watch_ends
-    rm crashing
+    rm crashing next.go
   done
 }
 
@@ -219,14 +221,17 @@ released"
     zk "$ONE" deny "$lock$part" rcda
     watch "$lock"
     eventually seen " free$"
+    holder first ${part:+--permits 1} "$lock"
+    eventually seen " $lock acquired first@"
     # Its departure is not counted.
-    LOGNAME=first zkflock ${part:+--permits 1} "$lock" true
+    end_all_but_watch first.go
+    eventually seen " $lock vanished first@"
     holder next ${part:+--permits 1} "$lock"
     eventually seen " $lock acquired next@"
     end_all_but_watch next.go
     eventually seen " $lock vanished next@"
-    # It may be seen before it has found out that it must wait.
-    run sed -n '/ waiting next/d; s/.* \([a-z]* [a-z]*\)@.*/\1/p' seen
+    # They may be seen in the queue for turns, or before they have found out that they must wait.
+    run sed -n '/ waiting /d; s/.* \([a-z]* [a-z]*\)@.*/\1/p' seen
     assert_output "acquired first
 vanished first
 settling next
@@ -234,7 +239,7 @@ acquired next
 vanished next"
     watch_ends
     zk "$ONE" deny "$lock$part" rwcda
-    rm next.*
+    rm first.* next.*
   done
 }
 
