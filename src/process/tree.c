@@ -155,7 +155,8 @@ bool tree_kill(pid_t *child, struct tree_child *kept)
 {
     if (!kill_children(child, kept) || tree_outsider_left())
         tree_signal(SIGKILL, *child);
-    return reap(child, kept) && tree_outsiders_gone();
+    /* Only if none is left that is known are all processes looked at once more. */
+    return reap(child, kept) && tree_outsider_left() == 0 && tree_outsiders_gone();
 }
 
 int64_t tree_kill_pause(unsigned int *round)

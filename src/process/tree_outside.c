@@ -15,7 +15,13 @@ struct outsider {
     struct procid id;
     int pidfd;   /* -1: there are no pidfds, or no descriptors, and id identifies it */
     bool caller; /* of tree_add_caller(): the pidfd is not to be closed */
-    bool guard;  /* of another zkflock: see is_guard() */
+    /*
+     * A guard of another zkflock is never signalled, nor waited for: when its keeper is killed it
+     * ends its own tree, and itself.  It may even wait for the end of this process, as one does
+     * that this process descends from, or that has the same outsider.  But what descends from it
+     * counts.
+     */
+    bool guard;
 };
 
 static struct outsider *outsiders;
@@ -131,21 +137,12 @@ static void mark_outsiders(struct tree *tree)
     tree_mark_all(tree);
 }
 
-/*
- * A guard among the descendants is never signalled, nor waited for: when its keeper is killed it
- * ends its own tree, and itself.  It may even wait for the end of this process, as one does that
- * this process descends from, or that has the same outsider.  But what descends from it counts.
- */
-static bool is_guard(const struct process *process)
-{
-    return process_is_like(process->pid, TREE_GUARD_NAME);
-}
-
 /* Makes an outsider of a marked descendant.  pidfd: to be closed with it; -1: there is none. */
 static void remember(struct process *process, int pidfd)
 {
-    const struct outsider outsider = {
-        .id = {process->pid, process->start}, .pidfd = pidfd, .guard = is_guard(process)};
+    const struct outsider outsider = {.id = {process->pid, process->start},
+                                      .pidfd = pidfd,
+                                      .guard = process_is_like(process->pid, TREE_GUARD_NAME)};
 
     process->known = add(&outsider);
     if (!process->known)
@@ -186,7 +183,7 @@ size_t tree_signal_outsiders(struct tree *tree, int signal, bool remember)
         const struct process *process = &tree->all.items[i];
 
         if (is_unknown(process) && tree_still_has(tree, process))
-            sent += kill(process->pid, is_guard(process) ? SIGCONT : signal) == 0;
+            sent += kill(process->pid, process_spare(process->pid, TREE_GUARD_NAME, signal)) == 0;
     }
     for (size_t i = 0; i < outsiders_len; i++)
         if (!has_ended(&outsiders[i]))

@@ -414,8 +414,8 @@ ends_in_spite_of_foreign() {
   ends_with 143 "$outer"
 }
 
-# ends_callers_of_holds [OPTION]...: for a zkflock with these.  $guard_by is called before with the
-# guard of each hold; $inner is the zkflock inside.
+# ends_callers_of_holds [OPTION]...: for a zkflock with these.  $holds: how many; $guard_by is called
+# before with the guard of each; $inner is the zkflock inside.
 ends_callers_of_holds() {
   local lock=$LOCK.${guard_by-}$# callers=() caller outer guard
   rm -f held
