@@ -13,6 +13,14 @@
 static int sender;
 static int receiver;
 
+/* How a request of each verb begins. */
+static const char *const verbs[] = {
+    [WIRE_ENTER] = "enter",
+    [WIRE_PROBE] = "probe",
+    [WIRE_UNLOCK] = "unlock",
+    [WIRE_LEAVE] = "leave",
+};
+
 /* Empties the socket, so that the next packet is the next one to be read. */
 static void drain(void)
 {
@@ -45,7 +53,7 @@ static void check_packet(const char *bytes, size_t size, struct servers *servers
 
     if (size > 0 && send(sender, bytes, size, 0) == (ssize_t)size &&
         wire_read_request(receiver, &request)) {
-        MUST(request.verb <= WIRE_UNLOCK);
+        MUST(strstr(request.text, verbs[request.verb]));
         MUST(is_within(&request, request.path) && is_within(&request, request.addresses));
         MUST(!strchr(request.path, '\n'));
         MUST(request.caller == -1);
@@ -87,6 +95,8 @@ static void check_request(const struct reentry_lock *lock, const struct servers 
         MUST(wire_read_request(receiver, &request) && request.verb == WIRE_UNLOCK);
         MUST(strcmp(request.path, lock->path) == 0 && strcmp(request.addresses, "zk1,zk2/a") == 0);
     }
+    wire_leave(sender);
+    MUST(wire_read_request(receiver, &request) && request.verb == WIRE_LEAVE);
     free(addresses);
 }
 
