@@ -8,6 +8,12 @@
 #include "ensemble/contact.h"
 #include "keeper/plan.h"
 
+/*
+ * While permits are left, one that would give up waits so much longer for those ahead, which are
+ * about to take theirs.
+ */
+#define TURN_PATIENCE (10 * CLOCK_S)
+
 static bool busy(struct keeper *keeper)
 {
     const char *name = lockset_current_item(keeper->try.locks)->lock;
@@ -133,6 +139,21 @@ static bool is_kept_waiting(const struct keeper *keeper)
     return phase == LOCK_WAITING || phase == LOCK_SETTLING;
 }
 
+/*
+ * Returns until when one that has waited long enough for others still waits to know the queue, or
+ * for its turn to take a permit that is left.
+ */
+static int64_t patience_ends(struct keeper *keeper, int64_t give_up_at)
+{
+    int64_t wait_ends = clock_add(keeper->try.started_at, keeper->options->wait);
+
+    if (!keeper_knows_queue(keeper))
+        return clock_add(give_up_at, OUTLOOK_PATIENCE);
+    if (keeper_permits_left(keeper))
+        return clock_earlier(clock_add(wait_ends, TURN_PATIENCE), keeper->late_at);
+    return give_up_at;
+}
+
 static bool await_lock(struct keeper *keeper)
 {
     int64_t give_up_at =
@@ -176,12 +197,11 @@ static bool await_lock(struct keeper *keeper)
                 return false;
             waiting = true;
             if (now >= give_up_at) {
-                int64_t patience_ends = clock_add(give_up_at, OUTLOOK_PATIENCE);
+                int64_t busy_at = patience_ends(keeper, give_up_at);
 
-                if ((keeper_knows_queue(keeper) && !keeper_permits_left(keeper)) ||
-                    now >= patience_ends)
+                if (now >= busy_at)
                     return busy(keeper);
-                deadline = clock_earlier(deadline, patience_ends);
+                deadline = clock_earlier(deadline, busy_at);
             } else {
                 prepare(keeper);
                 deadline = clock_earlier(deadline, give_up_at);

@@ -240,16 +240,24 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   wait "$holder" "$waiter"
 }
 
-@test "-w of a permit: while all are free, zkflock waits a little longer for the one that has the turn" {
+@test "-w of a permit: while all are free, zkflock waits some seconds longer for the one that has the turn" {
   zkflock --permits 1 "$LOCK" true
   others "$LOCK/locks" _c_0123456789abcdef0123456789abcdef-lock- 1
   background -w 0.5 --permits 1 "$LOCK" touch ran
   local since
   since=$(now)
-  eventually past $((since + 800))
+  eventually past $((since + 3000))
   others_end
   ends_with 0 $!
   assert_exist ran
+}
+
+@test "--deadline of a permit: the one that has the turn is not waited for any longer" {
+  zkflock --permits 1 "$LOCK" true
+  others "$LOCK/locks" _c_0123456789abcdef0123456789abcdef-lock- 1
+  run -1 zkflock --deadline 1 --permits 1 "$LOCK" touch ran
+  assert_output --regexp "^zkflock: $LOCK is still busy after 1 s: 1 ahead, the next permit goes to another client"
+  others_end
 }
 
 @test "another client that holds is told by its session" {
