@@ -8,10 +8,7 @@
 #include "ensemble/contact.h"
 #include "keeper/plan.h"
 
-/*
- * While permits are left, one that would give up waits so much longer for those ahead, which are
- * about to take theirs.
- */
+/* How much longer one that would give up waits while the queue moves. */
 #define TURN_PATIENCE (10 * CLOCK_S)
 
 static bool busy(struct keeper *keeper)
@@ -33,27 +30,40 @@ static bool busy(struct keeper *keeper)
     return keeper_stop(keeper, keeper->options->conflict_status);
 }
 
-static int64_t answer_due(const struct keeper *keeper, int64_t joining_since)
+static bool is_joining(const struct keeper *keeper)
 {
-    bool joining = lockset_phase(keeper->try.locks) == LOCK_JOINING;
-
-    return clock_earlier(contact_deadline(keeper->try.session, keeper->options->connect_timeout,
-                                          joining ? joining_since : CLOCK_NEVER),
-                         joining ? keeper->late_at : CLOCK_NEVER);
+    return lockset_phase(keeper->try.locks) == LOCK_JOINING;
 }
 
-static bool out_of_contact(struct keeper *keeper)
+/*
+ * asking_since: for how long an answer has been awaited; CLOCK_NEVER: none is.  At --deadline the
+ * question how the queue stands is asked once more.
+ */
+static int64_t answer_due(const struct keeper *keeper, int64_t asking_since)
+{
+    int64_t late_at = clock_add(keeper->late_at, is_joining(keeper) ? 0 : OUTLOOK_PATIENCE);
+
+    return clock_earlier(
+        contact_deadline(keeper->try.session, keeper->options->connect_timeout, asking_since),
+        asking_since == CLOCK_NEVER ? CLOCK_NEVER : late_at);
+}
+
+static bool out_of_contact(struct keeper *keeper, bool asks)
 {
     struct session *session = keeper->try.session;
-    bool joining = lockset_phase(keeper->try.locks) == LOCK_JOINING;
+    const char *doing = is_joining(keeper) ? "joining the queue" : "waiting";
 
+    if (asks && keeper_is_late(keeper))
+        return keeper_too_late(keeper, true,
+                               is_joining(keeper)
+                                   ? "no answer from the ensemble while joining the queue"
+                                   : "no answer from the ensemble while waiting");
     if (session_overloaded(session))
         return keeper_unreachable(keeper, contact_overloaded(session));
     if (session_connected(session))
-        return keeper_unreachable(
-            keeper, contact_mute(session, keeper->options->connect_timeout, "joining the queue"));
-    return keeper_unreachable(keeper,
-                              contact_lost(session, joining ? "joining the queue" : "waiting"));
+        return keeper_unreachable(keeper,
+                                  contact_mute(session, keeper->options->connect_timeout, doing));
+    return keeper_unreachable(keeper, contact_lost(session, doing));
 }
 
 /* Returns whether -n only asks if the lock is free, also of those around this zkflock. */
@@ -140,25 +150,34 @@ static bool is_kept_waiting(const struct keeper *keeper)
 }
 
 /*
- * Returns until when one that has waited long enough for others still waits to know the queue, or
- * for its turn to take a permit that is left.
+ * Looks if the lock is busy, for one that has waited long enough for others.  Sets *again to when
+ * to look again, without an answer, and *asks to whether one is awaited.
  */
-static int64_t patience_ends(struct keeper *keeper, int64_t give_up_at)
+static bool is_busy(struct keeper *keeper, int64_t *again, bool *asks)
 {
-    int64_t wait_ends = clock_add(keeper->try.started_at, keeper->options->wait);
+    int64_t patience_ends = clock_earlier(
+        clock_add(clock_add(keeper->try.started_at, keeper->options->wait), TURN_PATIENCE),
+        keeper->late_at);
 
-    if (!keeper_knows_queue(keeper))
-        return clock_add(give_up_at, OUTLOOK_PATIENCE);
-    if (keeper_permits_left(keeper))
-        return clock_earlier(clock_add(wait_ends, TURN_PATIENCE), keeper->late_at);
-    return give_up_at;
+    *asks = false;
+    switch (keeper_look_at_queue(keeper, again)) {
+    case KEEPER_QUEUE_UNKNOWN:
+        *asks = true;
+        return false;
+    case KEEPER_QUEUE_MOVING:
+        *again = clock_earlier(*again, patience_ends);
+        return clock_now() >= patience_ends;
+    case KEEPER_QUEUE_BUSY:
+        break;
+    }
+    return true;
 }
 
 static bool await_lock(struct keeper *keeper)
 {
     int64_t give_up_at =
         clock_earlier(clock_add(keeper->try.started_at, keeper->options->wait), keeper->late_at);
-    int64_t joining_since = clock_now();
+    int64_t asking_since = clock_now();
     bool waiting = false;
 
     keeper->lease = (struct lease){0};
@@ -169,7 +188,8 @@ static bool await_lock(struct keeper *keeper)
     for (;;) {
         enum lock_phase phase = lockset_phase(keeper->try.locks);
         int64_t now = clock_now();
-        int64_t deadline = answer_due(keeper, joining_since);
+        int64_t deadline = CLOCK_NEVER;
+        bool asks = phase == LOCK_JOINING;
 
         if (keeper_cut_short(keeper))
             return false;
@@ -186,36 +206,32 @@ static bool await_lock(struct keeper *keeper)
             return false;
         if (phase == LOCK_HELD)
             break;
-        if (now >= deadline && phase == LOCK_JOINING && keeper_is_late(keeper))
-            return keeper_too_late(keeper, true,
-                                   "no answer from the ensemble while joining the queue");
-        if (now >= deadline)
-            return out_of_contact(keeper);
         /* -w limits the wait for others; the lease of a vanished holder is waited out anyway. */
         if (phase == LOCK_WAITING) {
             if (!waiting && !only_asks(keeper->options) && held_for_caller(keeper))
                 return false;
             waiting = true;
             if (now >= give_up_at) {
-                int64_t busy_at = patience_ends(keeper, give_up_at);
-
-                if (now >= busy_at)
+                if (is_busy(keeper, &deadline, &asks))
                     return busy(keeper);
-                deadline = clock_earlier(deadline, busy_at);
             } else {
                 prepare(keeper);
-                deadline = clock_earlier(deadline, give_up_at);
+                deadline = give_up_at;
             }
         }
+        if (!asks)
+            asking_since = CLOCK_NEVER;
+        else if (asking_since == CLOCK_NEVER)
+            asking_since = now;
+        if (now >= answer_due(keeper, asking_since))
+            return out_of_contact(keeper, asks);
+        deadline = clock_earlier(deadline, answer_due(keeper, asking_since));
         /* A zkflock that gives up at once has not waited. */
         if (is_kept_waiting(keeper) && (phase != LOCK_WAITING || now < give_up_at)) {
             hook_tell(keeper->hook, HOOK_WAITING);
             deadline = clock_earlier(deadline, keeper_tell_wait(keeper));
         }
         keeper_pump(keeper, deadline);
-        /* The session may have expired in there, long ago if this process was stopped. */
-        if (phase != LOCK_JOINING)
-            joining_since = clock_now();
     }
     keeper_tell_acquired(keeper);
     return true;

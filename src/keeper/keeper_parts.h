@@ -193,17 +193,19 @@ int64_t keeper_tell_wait(struct keeper *keeper);
 /* The wait is over, or interrupted: takes the line off the terminal. */
 void keeper_end_wait(struct keeper *keeper);
 
-/* Returns whether the queue ahead is known; if not, asks for it. */
-bool keeper_knows_queue(struct keeper *keeper);
+/*
+ * What one that has waited long enough for others finds in the queue.
+ *   UNKNOWN  the ensemble has not answered yet
+ *   MOVING   nobody is ahead, or permits are left and those ahead take theirs: a matter of moments
+ *   BUSY     others hold it
+ */
+enum keeper_queue { KEEPER_QUEUE_UNKNOWN, KEEPER_QUEUE_MOVING, KEEPER_QUEUE_BUSY };
+
+/* Looks at the queue, and sets *again to when to call this again, without an answer. */
+enum keeper_queue keeper_look_at_queue(struct keeper *keeper, int64_t *again);
 
 /* Drops what is known of the queue. */
 void keeper_forget_queue(struct keeper *keeper);
-
-/*
- * Returns whether permits are free, as far as is known: then only the turn to take one is waited
- * for, which lasts a moment.
- */
-bool keeper_permits_left(const struct keeper *keeper);
 
 /* Returns the queue ahead, to be freed: "2 ahead, held for 3m12s by ci@runner7 pid 4711: make". */
 char *keeper_describe_queue(const struct keeper *keeper);

@@ -75,6 +75,7 @@ struct keeper_wait {
     bool prepared;           /* the guard was told that GO may follow soon */
     int64_t since;           /* 0: not begun */
     int64_t look_at;         /* when to look at the queue again */
+    int64_t known_until;     /* of the last looks, after the wait; 0: none was answered */
     size_t ahead;            /* as the lock had it at the last look */
     const struct lockset_item *item;
     char told[CONTENDER_WHO_SIZE + 64]; /* what was told last, without the time */

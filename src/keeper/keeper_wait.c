@@ -23,6 +23,9 @@
 #define LOOK_AGAIN (5 * CLOCK_S)
 #define LOOK_AGAIN_EACH (50 * CLOCK_MS)
 
+/* The same when the wait is over, and the queue is about to move. */
+#define LOOK_AGAIN_LAST CLOCK_S
+
 /* Returns whether anybody reads lines at the level of info. */
 static bool tells_lines(const struct keeper *keeper)
 {
@@ -81,19 +84,6 @@ static void look_again(struct keeper *keeper)
     look(keeper);
 }
 
-bool keeper_knows_queue(struct keeper *keeper)
-{
-    if (!keeper->wait.outlook || !outlook_known(keeper->wait.outlook))
-        look(keeper);
-    return outlook_known(keeper->wait.outlook);
-}
-
-bool keeper_permits_left(const struct keeper *keeper)
-{
-    return awaits_turn(keeper) && outlook_known(keeper->wait.outlook) &&
-           !outlook_is_of_leases(keeper->wait.outlook);
-}
-
 /*
  * Counts the contenders ahead.  The one whose turn it is may wait for a permit: it then has a znode
  * among the permits too, and is counted there alone.
@@ -106,6 +96,40 @@ static size_t ahead(const struct keeper *keeper)
         return turns;
     return outlook_ahead(keeper->wait.outlook) +
            (outlook_is_of_leases(keeper->wait.outlook) && turns ? turns - 1 : 0);
+}
+
+/* Returns whether those ahead, if any, only take permits that are left. */
+static bool queue_moves(const struct keeper *keeper)
+{
+    int32_t permits = lockset_current_item(keeper->try.locks)->terms.permits;
+
+    if (awaits_turn(keeper) && !outlook_is_of_leases(keeper->wait.outlook))
+        return true;
+    return permits ? ahead(keeper) < (size_t)permits : ahead(keeper) == 0;
+}
+
+enum keeper_queue keeper_look_at_queue(struct keeper *keeper, int64_t *again)
+{
+    struct keeper_wait *wait = &keeper->wait;
+    bool known = wait->outlook && outlook_known(wait->outlook);
+
+    *again = CLOCK_NEVER;
+    if (known && clock_now() >= wait->known_until) {
+        outlook_forget(wait->outlook);
+        known = false;
+    }
+    if (!known) {
+        wait->known_until = CLOCK_NEVER;
+        if (wait->outlook && outlook_refused(wait->outlook))
+            return KEEPER_QUEUE_BUSY;
+        if (session_connected(keeper->try.session))
+            look(keeper);
+        return KEEPER_QUEUE_UNKNOWN;
+    }
+    if (wait->known_until == CLOCK_NEVER)
+        wait->known_until = clock_now() + LOOK_AGAIN_LAST;
+    *again = wait->known_until;
+    return queue_moves(keeper) ? KEEPER_QUEUE_MOVING : KEEPER_QUEUE_BUSY;
 }
 
 /* ms */

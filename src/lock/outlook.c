@@ -3,8 +3,9 @@
  *   LIST -> GET     the first of the list is read
  *        -> LIST    permits are left: the queue for turns is listed
  *        -> NONE    nobody is there, or the list was not to be had
- *   GET  -> NONE    known, or may not be read; or the first one went meanwhile, which the next look
- *                   will see
+ *   GET  -> NONE    known, or may not be read; or the first one went meanwhile, and what was known
+ *                   before will do
+ *        -> LIST    it went meanwhile, and nothing was known before
  */
 #include "lock/outlook.h"
 
@@ -14,6 +15,9 @@
 #include "base/xalloc.h"
 #include "lock/contender.h"
 #include "lock/recipe.h"
+
+/* How often a look begins anew because the first one has gone: those in a fast queue do. */
+#define MISSES_MAX 3
 
 enum outlook_step { STEP_NONE, STEP_LIST, STEP_GET };
 
@@ -27,11 +31,13 @@ struct outlook {
     size_t permits;          /* so many can be held there */
     bool at_leases;          /* the look under way, until permits are found to be left */
     bool next_room;          /* in the look under way they were */
+    int misses;              /* so often the first one went in the look under way */
     char *path;
     char *node;
     char *first; /* path of the first contender, as listed last */
 
     bool known;
+    bool refused;
     bool of_leases;
     bool room;
     size_t next_ahead; /* of the look under way */
@@ -70,6 +76,12 @@ static void list(struct outlook *outlook, bool at_leases)
     session_get_children(outlook->session, outlook->tag, looked_at(outlook), SESSION_NO_WATCH);
 }
 
+static void begin(struct outlook *outlook)
+{
+    outlook->next_room = false;
+    list(outlook, outlook->leases != NULL);
+}
+
 void outlook_look(struct outlook *outlook, const char *leases, size_t permits, const char *path,
                   const char *node)
 {
@@ -78,16 +90,22 @@ void outlook_look(struct outlook *outlook, const char *leases, size_t permits, c
         outlook->permits = permits;
         xreplace(&outlook->path, xstrdup(path));
         xreplace(&outlook->node, node ? xstrdup(node) : NULL);
-        outlook->known = false;
-        outlook->outdated = outlook->step != STEP_NONE;
+        outlook_forget(outlook);
     }
     /* What an earlier session was asked is never answered. */
     if (outlook->step != STEP_NONE && outlook->generation == session_generation(outlook->session))
         return;
     outlook->generation = session_generation(outlook->session);
     outlook->outdated = false;
-    outlook->next_room = false;
-    list(outlook, outlook->leases != NULL);
+    outlook->misses = 0;
+    begin(outlook);
+}
+
+void outlook_forget(struct outlook *outlook)
+{
+    outlook->known = false;
+    outlook->refused = false;
+    outlook->outdated = outlook->step != STEP_NONE;
 }
 
 static void learn(struct outlook *outlook)
@@ -179,16 +197,27 @@ void outlook_handle(struct outlook *outlook, const struct session_event *event)
         take_list(outlook, event);
     } else if (event->rc == ZNONODE && step == STEP_LIST && outlook->at_leases) {
         list(outlook, false);
+    } else if (step == STEP_LIST) {
+        outlook->refused = !session_rc_unknown(event->rc);
     } else if (event->rc == ZOK && step == STEP_GET) {
         take_first(outlook, event);
     } else if (event->rc == ZNOAUTH && step == STEP_GET) {
         learn_nobody(outlook, true);
+    } else if (event->rc == ZNONODE && !outlook->known && outlook->misses++ < MISSES_MAX) {
+        begin(outlook);
+    } else if (event->rc == ZNONODE && !outlook->known) {
+        learn_nobody(outlook, false);
     }
 }
 
 bool outlook_known(const struct outlook *outlook)
 {
     return outlook->known;
+}
+
+bool outlook_refused(const struct outlook *outlook)
+{
+    return outlook->refused;
 }
 
 bool outlook_is_of_leases(const struct outlook *outlook)

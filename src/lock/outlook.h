@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "ensemble/session.h"
 
-/* How long a waiter that gives up waits for it, ns. */
+/* How long somebody that says why a lock is not free waits for it, ns. */
 #define OUTLOOK_PATIENCE CLOCK_S
 
 struct outlook;
@@ -39,11 +39,17 @@ struct outlook *outlook_new(struct session *session, int tag);
 void outlook_look(struct outlook *outlook, const char *leases, size_t permits, const char *path,
                   const char *node);
 
+/* Makes what is known unknown; also what a look under way would tell, which begins anew. */
+void outlook_forget(struct outlook *outlook);
+
 /* Takes an event of the session, every one of them. */
 void outlook_handle(struct outlook *outlook, const struct session_event *event);
 
 /* Returns true if all of the following is known, of the last look that was answered. */
 bool outlook_known(const struct outlook *outlook);
+
+/* Returns true if the queue may not be looked at: nothing will be known of it. */
+bool outlook_refused(const struct outlook *outlook);
 
 /* Returns true if it is known of leases; else of the queue. */
 bool outlook_is_of_leases(const struct outlook *outlook);
@@ -57,7 +63,7 @@ size_t outlook_ahead(const struct outlook *outlook);
 /*
  * Returns who stands first: as contender_who() has it, the session that another client's znode
  * belongs to, or the name of a znode that no session owns.  Empty if that is the own znode, is
- * hidden, or there is none.
+ * hidden, or there is none; or if that one goes as soon as it is looked at.
  */
 const char *outlook_holder(const struct outlook *outlook);
 

@@ -229,6 +229,53 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   close_proxy
 }
 
+@test "-w: a lock that has come free is not called busy because a server is slow to tell of it" {
+  hold "$LOCK" release
+  PROXY_OF=multi open_proxy hold-reply 1
+  began=$(now)
+  background -z "$VIA" --session-timeout 40 -w 2 "$LOCK" touch ran 2>log
+  waiter=$!
+  proxy_strikes # it is in line
+  touch release
+  ends_with 0 "$holder"
+  eventually past $((began + 4500))
+  let_pass
+  ends_with 0 "$waiter"
+  assert_exist ran
+  assert_equal "$(cat log)" ""
+  close_proxy
+}
+
+@test "-w: without an answer zkflock does not say that the lock is busy" {
+  hold "$LOCK" release
+  PROXY_OF=children open_proxy hold-reply 2
+  run -69 zkflock -z "$VIA" -w 1 --connect-timeout 2 --session-timeout 40 "$LOCK" touch ran
+  assert_output "zkflock: no answer from $VIA for 2 s while waiting; $LOCK was not taken"
+  close_proxy
+  PROXY_OF=children open_proxy hold-reply 2
+  run -5 zkflock -z "$VIA" -E 5 --deadline 2 --session-timeout 40 "$LOCK" touch ran
+  assert_output "zkflock: $LOCK was not taken within --deadline 2 s: no answer from the ensemble while waiting"
+  close_proxy
+  assert_not_exist ran
+  touch release
+  wait "$holder"
+}
+
+@test "-w: who holds is asked again at the end of the wait" {
+  LOGNAME=ann hold "$LOCK" release
+  LOGNAME=bob wait_in_line bob.log "$LOCK" sh -c 'until [ -e bob.go ]; do sleep 0.05; done'
+  bob=$waiter
+  # Before the queue is looked at again by itself.
+  wait_in_line log -w 4.8 "$LOCK" true
+  touch release
+  ends_with 0 "$holder"
+  ends_with 1 "$waiter"
+  assert contains log " is still busy after 4.8 s: 1 ahead, held for "
+  assert_equal "$(grep -c "still busy.* by bob@" log)" 1
+  touch bob.go
+  ends_with 0 "$bob"
+}
+
 @test "-w of a permit: while none is free, zkflock waits no longer than that for the one that has the turn" {
   hold "$LOCK" release --permits 1
   wait_in_line log --permits 1 "$LOCK" true
