@@ -7,7 +7,7 @@ TOKEN = re.compile(
     re.DOTALL)
 
 # A function's name, before the "{" that stands alone in the first column.
-HEAD = re.compile(r"^(?!typedef|struct \w+ \{|enum|#)[\w*][^;{}#]*?\b(\w+)\([^;{}]*\)\n\{\n", re.MULTILINE)
+HEAD = re.compile(r"^(?!typedef|(?:struct|enum) \w+ \{|enum \{|#)[\w*][^;{}#]*?\b(\w+)\([^;{}]*\)\n\{\n", re.MULTILINE)
 
 OUTSIDE = "-"  # the "function" of what stands outside of all
 
