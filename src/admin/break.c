@@ -186,7 +186,7 @@ static bool are_all_at(const struct visit *visit, enum stage stage)
     return true;
 }
 
-static bool still_held(struct visit *visit)
+static void still_held(struct visit *visit)
 {
     char span[CLOCK_FORMAT_SIZE];
 
@@ -195,7 +195,7 @@ static bool still_held(struct visit *visit)
             log_notice("%s is still held after %s, by %s", visit->options->lock,
                        clock_format(options_asked_wait(visit->options, 0), span),
                        visit->holders[i].who);
-    return stop(visit, visit->status ? visit->status : EXITCODE_BUSY);
+    stop(visit, visit->status ? visit->status : EXITCODE_BUSY);
 }
 
 /* Returns since when there is no contact; not counting the time that the question took. */
@@ -206,6 +206,7 @@ static int64_t silent_since(const struct visit *visit)
     return disconnected_since > visit->began ? disconnected_since : visit->began;
 }
 
+/* Returns whether the ensemble has answered up to the end, and can be asked more. */
 static bool deal_with_all(struct visit *visit)
 {
     int64_t give_up_at = clock_add(visit->began, options_asked_wait(visit->options, CLOCK_NEVER));
@@ -223,8 +224,10 @@ static bool deal_with_all(struct visit *visit)
             silent_at = asked ? CLOCK_NEVER : clock_add(visit->began, patience);
         if (clock_now() >= silent_at)
             return stop(visit, admin_silent(&visit->admin));
-        if (asked && clock_now() >= give_up_at)
-            return still_held(visit);
+        if (asked && clock_now() >= give_up_at) {
+            still_held(visit);
+            return session_connected(session);
+        }
         news = admin_next(&visit->admin, clock_earlier(silent_at, asked ? give_up_at : CLOCK_NEVER),
                           &event);
         if (news == ADMIN_ENDED)
@@ -308,7 +311,7 @@ static void tell_of_the_lease(const struct visit *visit, uint32_t vanished)
                                         : "its lease, by default 15 s");
 }
 
-/* answered: the ensemble has dealt with all, and can be asked. */
+/* answered: the ensemble can be asked. */
 static void tell_the_outcome(struct visit *visit, bool answered)
 {
     uint32_t broken = count_broken(visit);

@@ -92,22 +92,27 @@ bool keeper_front_died(struct keeper *keeper)
 {
     bool begun = keeper->run.state != RUN_NOT_BEGUN && !keeper->hold;
 
-    log_error("zkflock was killed, so the %s",
-              begun ? "command is ended and the lock released" : omitted(keeper));
+    log_error("zkflock was killed, so the %s", !begun ? omitted(keeper)
+                                               : keeper->tenure.state == TENURE_LOST
+                                                   ? "command is ended"
+                                                   : "command is ended and the lock released");
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 
 bool keeper_guard_failed(struct keeper *keeper, const char *how)
 {
     bool begun = keeper->run.state != RUN_NOT_BEGUN;
+    char *who;
 
     if (keeper->job.state == JOB_ORDERED && !keeper->hold)
         begun = false; /* the guard tells of the process before it may execute anything */
-    if (begun && keeper->hold)
-        log_error("the guard process %s, so %s was ended", how, keeper->hold->name);
+    who = keeper->hold || keeper->job.state == JOB_EXITED ? keeper_who_ran(keeper)
+                                                          : xstrdup("the command");
+    if (begun)
+        log_error("the guard process %s, so %s was ended", how, who);
     else
-        log_error("the guard process %s, so the %s", how,
-                  begun ? "command was ended" : omitted(keeper));
+        log_error("the guard process %s, so the %s", how, omitted(keeper));
+    free(who);
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 

@@ -60,8 +60,10 @@ static enum run_reason find_trouble(const struct keeper *keeper)
         return RUN_ORPHANED;
     if (run->state == RUN_LOST && keeper->news.guard_dead)
         return RUN_GUARD_DEAD;
+    if (run->state == RUN_LOST && clock_now() >= keeper_limit_late(keeper))
+        return RUN_LIMIT_OVER;
     if (run->state == RUN_LOST)
-        return clock_now() >= keeper_limit_late(keeper) ? RUN_LIMIT_OVER : run->reason;
+        return keeper->news.abandoned && !keeper->hold ? RUN_ABANDONED : run->reason;
     if (keeper->try.locks && lockset_phase(keeper->try.locks) == LOCK_LOST)
         return RUN_ZNODE_GONE;
     if (keeper->news.guard_dead)
@@ -91,7 +93,9 @@ static void begin_end(struct keeper *keeper, enum run_reason reason)
     keeper->run.troubled_at = clock_now();
     keeper_set_run(keeper, goes_on ? RUN_LOST : RUN_ENDING);
     keeper_begin_end(keeper);
-    if (goes_on)
+    /* With LEASE_KILL it is told when the command has ended, which is soon. */
+    if (is_loss(reason) && keeper->options->on_lost != LEASE_KILL &&
+        keeper->job.state != JOB_REFUSED)
         keeper_say_lost(keeper, reason == RUN_ZNODE_GONE);
 }
 
@@ -150,13 +154,13 @@ static int command_status(const struct keeper *keeper)
     return WEXITSTATUS(status);
 }
 
-/* Under --on-lost warn the loss may have been told before the guard refused to start the command.
+/* The loss may have been told before, and the guard have refused to start the command after that.
  */
 static void say_final_loss(struct keeper *keeper, bool gone)
 {
     if (keeper->tenure.state == TENURE_HELD)
         keeper_say_lost(keeper, gone);
-    else
+    else if (keeper->job.state == JOB_REFUSED)
         log_error("%s was not started after all", keeper->command->argv[0]);
     keeper->run.lost = true;
 }

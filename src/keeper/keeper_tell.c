@@ -150,18 +150,21 @@ static void say_what_was_done(const struct keeper *keeper, const char *who, char
     char name[SIGNALS_NAME_SIZE];
     const char *signal = signals_name(keeper->options->signal, name);
     const struct keeper_job *job = &keeper->job;
+    bool ended = job->rest == JOB_EMPTY || job->state == JOB_EXITED;
     bool limited = job->end == JOB_LIMIT_OVER || keeper->run.reason == RUN_LIMIT_OVER;
 
     if (job->state == JOB_REFUSED)
         snprintf(text, size, "%s was not started", who);
     else if (keeper->options->on_lost == LEASE_WARN && !limited && job->rest != JOB_EMPTY)
         snprintf(text, size, "%s goes on without it (--on-lost warn)", who);
+    else if (!ended)
+        snprintf(text, size, "%s was sent %s", who, signal);
     else if (job->means == JOB_BY_KILL)
         snprintf(text, size, "%s was killed", who);
     else if (job->means == JOB_BY_SIGNAL_AND_KILL)
         snprintf(text, size, "%s was sent %s, then killed", who, signal);
     else
-        snprintf(text, size, "%s was ended by %s", who, signal);
+        snprintf(text, size, "%s was sent %s%s", who, signal, keeper->hold ? "" : " and ended");
 }
 
 void keeper_say_lost(struct keeper *keeper, bool gone)
@@ -250,14 +253,15 @@ int64_t keeper_tell_of_proofs(struct keeper *keeper)
 
     int64_t due = keeper_next_proof(keeper);
 
-    if (keeper->delays.late_proof && due == keeper->delays.late_proof)
-        return CLOCK_NEVER;
-    if (keeper->delays.late_proof)
-        tell_answered(now - keeper->delays.late_proof);
-    keeper->delays.late_proof = 0;
-    if (now < due + patience)
+    if (now < due + patience) {
+        if (keeper->delays.late_proof)
+            tell_answered(now - keeper->delays.late_proof);
+        keeper->delays.late_proof = 0;
         return due + patience;
-    tell_late(keeper, now - due);
-    keeper->delays.late_proof = due;
+    }
+    if (!keeper->delays.late_proof) {
+        tell_late(keeper, now - due);
+        keeper->delays.late_proof = due;
+    }
     return CLOCK_NEVER;
 }

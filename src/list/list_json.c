@@ -111,7 +111,8 @@ static json_t *lock_object(const struct list *list, const struct view *view)
         view->kind_known ? json_string(describe_kind_word(view->kind)) : json_null());
     set(object, "permits", number_or_null(view->permits));
     set(object, "lease_ms", number_or_null(view->lease_ms));
-    set(object, "vanished", count_or_null(view, view->vanished));
+    set(object, "vanished",
+        view_knows_vanished(view) ? count_or_null(view, view->vanished) : json_null());
     set(object, "until", time_or_null(view->until_ms));
     set(object, "last_success", time_or_null(view->success_ms));
     set(object, "holders", contenders_or_null(view, 0, view->holders));

@@ -149,7 +149,7 @@ static char *state_sentence(const struct view *view)
 
     if (view->unread)
         return xasprintf("unknown: %s", fault_text(view->unread_rc));
-    if (!view->is_lock && view->used)
+    if (!view_knows_vanished(view))
         return xstrdup("free, earlier holders are not known");
     if (!view->is_lock)
         return xstrdup(view->exists ? "free, and never used as a lock" : "free, and never used");

@@ -219,6 +219,11 @@ bool view_next_waits(const struct view *view, uint32_t more)
     return vanished > 0 && vanished >= (uint32_t)view->permits;
 }
 
+bool view_knows_vanished(const struct view *view)
+{
+    return view->is_lock || !view->used;
+}
+
 void view_release(struct view *view)
 {
     for (size_t i = 0; i < view->len; i++)

@@ -91,6 +91,10 @@ void view_sort_holders(struct view *view);
  */
 bool view_next_waits(const struct view *view, uint32_t more);
 
+/* Returns whether vanished holders are known: of a lock that only other clients have used nobody
+ * counts them. */
+bool view_knows_vanished(const struct view *view);
+
 void view_release(struct view *view);
 
 #endif

@@ -150,6 +150,14 @@ static void watch_around(struct guard_state *guard)
 
 /* ---- the keeper ---- */
 
+/* Returns whether the keeper has died since it gave the order that is read now. */
+static bool keeper_is_gone(const struct guard_state *guard)
+{
+    struct pollfd link = {.fd = guard->link};
+
+    return poll(&link, 1, 0) > 0;
+}
+
 /* connection: came with SHARE. */
 static void obey(struct guard_state *guard, const struct guard_message *order, int connection)
 {
@@ -161,7 +169,7 @@ static void obey(struct guard_state *guard, const struct guard_message *order, i
         guard_prepare(guard);
         break;
     case GUARD_GO:
-        if (guard->state == READY)
+        if (guard->state == READY && !keeper_is_gone(guard))
             guard_start_command(guard, order);
         break;
     case GUARD_EXTEND:
@@ -223,6 +231,18 @@ static void hear_keeper(struct guard_state *guard)
         link_closed(guard);
 }
 
+/*
+ * A zkflock around this one may send any --signal to the keeper and the guard at once.  One of them
+ * has to live on to end the command's tree.
+ */
+static void block_all_signals(void)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+}
+
 static void open_descriptors(struct guard_state *guard)
 {
     sigset_t child;
@@ -244,6 +264,7 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
                                 .caller_fd = -1,
                                 .mandate = mandate};
 
+    block_all_signals();
     guard_leave_callers_group(mandate);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     open_descriptors(&guard);

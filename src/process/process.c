@@ -43,7 +43,10 @@ bool process_read(pid_t pid, struct process *process)
         return false;
     *process = (struct process){.pid = pid, .state = name_end[2]};
 
-    /* As proc(5) counts them; 7 is the terminal, 8 its foreground, 9 the flags, 22 the start. */
+    /*
+     * As proc(5) counts them; 7 is the terminal, 8 its foreground, 9 the flags, 20 how many threads
+     * there are, 22 the start.
+     */
     char *at = name_end + 3;
     unsigned long long fields[23] = {0};
 
@@ -53,13 +56,14 @@ bool process_read(pid_t pid, struct process *process)
     process->terminal = (int)fields[7];
     process->foreground = (pid_t)fields[8];
     process->flags = (unsigned int)fields[9];
+    process->threads = (unsigned int)fields[20];
     process->start = fields[22];
     return true;
 }
 
 bool process_has_ended(const struct process *process)
 {
-    return process->state == 'Z' || process->state == 'X';
+    return (process->state == 'Z' && process->threads <= 1) || process->state == 'X';
 }
 
 bool procid_of(pid_t pid, struct procid *id)
@@ -284,11 +288,12 @@ bool process_is_like(pid_t pid, const char *name)
     char comm[32]; /* the kernel cuts it to 15 */
     char title[32];
 
-    if (!name || getpgid(pid) != pid || !read_text(pid, "comm", comm, sizeof(comm)) ||
-        !read_text(pid, "cmdline", title, sizeof(title)))
+    if (!name || getpgid(pid) != pid || !read_text(pid, "comm", comm, sizeof(comm)))
         return false;
     comm[strcspn(comm, "\n")] = '\0';
-    return strcmp(comm, name) == 0 && strncmp(name, title, strlen(title)) == 0;
+    /* That comes last: it waits for a process that is about to map a file of a dead server. */
+    return strcmp(comm, name) == 0 && read_text(pid, "cmdline", title, sizeof(title)) &&
+           strncmp(name, title, strlen(title)) == 0;
 }
 
 int process_spare(pid_t pid, const char *name, int signal)

@@ -13,12 +13,13 @@ struct process {
     pid_t pid;
     pid_t parent;       /* 0: in another pid namespace */
     unsigned int flags; /* the kernel's, PF_... */
-    int terminal;       /* the device of its controlling terminal; 0: it has none */
-    pid_t foreground;   /* the process group in that terminal's foreground; -1: there is none */
-    char state;         /* a letter as ps(1) shows it */
-    uint64_t start;     /* with the pid it identifies one process for good */
-    bool listed;        /* found in its parent's list of children: only pid and parent are known */
-    bool ours;          /* marks of the tree, see tree_state.h */
+    unsigned int threads;
+    int terminal;     /* the device of its controlling terminal; 0: it has none */
+    pid_t foreground; /* the process group in that terminal's foreground; -1: there is none */
+    char state;       /* a letter as ps(1) shows it */
+    uint64_t start;   /* with the pid it identifies one process for good */
+    bool listed;      /* found in its parent's list of children: only pid and parent are known */
+    bool ours;        /* marks of the tree, see tree_state.h */
     bool known;
 };
 
@@ -26,7 +27,7 @@ struct process {
  * descriptor. */
 bool process_read(pid_t pid, struct process *process);
 
-/* Returns whether it has ended, even if nobody has waited for it yet. */
+/* Returns whether all its threads have ended, even if nobody has waited for it yet. */
 bool process_has_ended(const struct process *process);
 
 /* Returns whether the process was forked and has executed nothing since, like a subshell. */

@@ -48,6 +48,22 @@ only_node() { zk "$ONE" ls "$1" | head -n 1; }
   assert_equal "$(grep -c "is sent SIGTERM: $LOCK is asked for by .* zkflock --revoke $LOCK" a.log)" 1
 }
 
+@test "--revoke -w: of two holders one goes on, and the other one is said to have released it" {
+  background --shared "$LOCK" sh -c 'echo >ready; exec sleep 1000' 2>log
+  holder=$!
+  eventually test -e ready
+  background --shared "$LOCK" sh -c 'trap "" TERM; echo >stays; until [ -e go ]; do sleep 0.05; done' 2>log
+  stays=$!
+  eventually test -e stays
+  run -1 zkflock --revoke --yes -w 2 "$LOCK"
+  assert_line --regexp "^zkflock: $LOCK is still held after 2 s, by .* pid $stays: "
+  assert_line --regexp "^zkflock: $LOCK was released after .*, by .* pid $holder: "
+  assert_equal "${#lines[@]}" 2
+  touch go
+  ends_with 143 "$holder"
+  wait "$stays"
+}
+
 @test "--revoke: a holder whose lock somebody breaks meanwhile has not released it" {
   background --lease 4 "$LOCK" sh -c 'trap "" TERM; echo >ready; while :; do sleep 0.05; done' 2>holder.log
   holder=$!
@@ -443,6 +459,8 @@ EOF
   assert_line --index 2 --partial "the next holder starts within its lease, by default 15 s: check that"
   run -0 zkflock --list "$LOCK"
   assert_line --index 1 "free, earlier holders are not known"
+  run -0 zkflock --list --json "$LOCK"
+  assert_line --partial '"vanished": null'
   nothing_left_of "$LOCK"
   exec 5>&-
   wait

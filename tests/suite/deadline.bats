@@ -11,7 +11,7 @@ teardown() {
   before=$(now)
   run -124 zkflock --deadline 0.7 "$LOCK" sleep 1000
   later_by 700 "$before" "$(now)"
-  assert_output "zkflock: sleep still ran at the end of --deadline 700 ms; sleep was ended by SIGTERM"
+  assert_output "zkflock: sleep still ran at the end of --deadline 700 ms; sleep was sent SIGTERM and ended"
   run -7 zkflock --deadline 1m "$LOCK" sh -c 'exit 7'
   run -7 zkflock --deadline 0 "$LOCK" sh -c 'exit 7'
   assert_output ""

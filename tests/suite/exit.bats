@@ -267,6 +267,17 @@ in_command() { [ "$(pgrep -c -P "$1")" -eq "$2" ]; } # in_command GUARD N: it ha
   wait "$person"
 }
 
+@test "at a terminal, kill -9 of zkflock ends a command that goes on without its lock" {
+  start_at_terminal --on-lost warn
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  eventually contains log "sh goes on without it (--on-lost warn)"
+  kill -KILL "$front"
+  eventually gone "$guard"
+  assert_equal "$(tail -n 1 log)" "zkflock: zkflock was killed, so the command is ended"
+  touch looked
+  wait "$person"
+}
+
 @test "at a terminal, kill -9 of zkflock: a lock that is lost before the command has ended is reported as lost" {
   printf '#!/bin/sh\necho "$1" >>told\n' >teller
   cat >slow <<'EOF'
@@ -338,7 +349,7 @@ with_limit() {
   lose
   ends_with 75 "$keeper"
   run -0 cat log
-  assert_output --regexp "^zkflock: lost $LOCK: the znode $LOCK/_c_[^ ]* was deleted, by --break or another client; sh was ended by SIGTERM\$"
+  assert_output --regexp "^zkflock: lost $LOCK: the znode $LOCK/_c_[^ ]* was deleted, by --break or another client; sh was sent SIGTERM and ended\$"
 }
 
 @test "77 when an ACL forbids it" {
@@ -437,5 +448,5 @@ with_limit() {
   lose
   ends_with 75 "$holder"
   assert lines lost 1
-  assert grep -q "lost $LOCK: .*; sleep was ended by SIGTERM" lost
+  assert grep -q "lost $LOCK: .*; sleep was sent SIGTERM and ended" lost
 }

@@ -316,3 +316,19 @@ left_behind() {
   touch end
   close_proxy
 }
+
+@test "a keeper that is killed after its last order, to start the command: the guard does not start it" {
+  hold "$LOCK" release
+  wait_in_line log "$LOCK" sh -c 'echo ran >>ran'
+  guard=$(children "$waiter" lock-guard)
+  # It takes in the end of its keeper some time after the order.
+  strace -qq -o calls -e trace=recvmsg -e inject=recvmsg:delay_enter=400000 -p "$guard" 3>&- 4>&- &
+  eventually grep -q '^TracerPid:.*[1-9]' "/proc/$guard/status"
+  kill -STOP "$guard"
+  touch release
+  eventually contains log "holding"
+  kill -KILL "$waiter"
+  kill -CONT "$guard"
+  eventually gone "$guard"
+  assert_not_exist ran
+}

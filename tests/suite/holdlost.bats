@@ -151,7 +151,7 @@ EOF
   refute gone "$keeper"
   eventually in_state "$guard" S # it sleeps between two looks
   touch end
-  eventually contains log "process $script was ended by SIGTERM"
+  eventually contains log "process $script was sent SIGTERM"
   eventually gone "$keeper"
 }
 
@@ -181,7 +181,7 @@ EOF
   lose
   ends_with 9 "$script"
   assert_exist told
-  eventually contains log "process $script was ended by SIGUSR1"
+  eventually contains log "process $script was sent SIGUSR1"
 }
 
 @test "--hold: kill -9 of the keeper ends the script and frees the lock" {

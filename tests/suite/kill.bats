@@ -135,7 +135,7 @@ END
     rm command
   done
   assert_file_contains log.TERM "sh was sent SIGTERM, then killed"
-  assert_file_contains log.USR1 "sh was ended by SIGTERM"
+  assert_file_contains log.USR1 "sh was sent SIGTERM and ended"
 }
 
 @test "a guard without a free descriptor signals all descendants" {

@@ -63,7 +63,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   ends_with 75 "$keeper"
   assert_exist told
   close_proxy
-  assert grep -q "sh was ended by SIGUSR1" log
+  assert grep -q "sh was sent SIGUSR1 and ended" log
 }
 
 @test "cut off for less than the lease: the command never notices" {
@@ -301,7 +301,7 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   guarded --signal 34 "$LOCK" sleep 1000
   lose
   ends_with 75 "$keeper"
-  assert grep -q "sleep was ended by signal 34" log
+  assert grep -q "sleep was sent signal 34 and ended" log
 }
 
 @test "--on-lost term: the first signal alone" {
@@ -317,6 +317,30 @@ counted_out() { # counted_out N: so many were made, all are gone and all counted
   ends_with 75 "$keeper"
   close_proxy
   assert grep -q "it may have run at the same time as the next holder" log
+}
+
+@test "--on-lost term: the loss is told while the command still runs" {
+  guarded --on-lost term "$LOCK" sh -c 'trap "touch asked" TERM; until [ -e release ]; do sleep 0.05; done'
+  lose
+  eventually contains log "lost $LOCK: "
+  eventually test -e asked
+  refute gone "$keeper"
+  touch release
+  ends_with 75 "$keeper"
+  assert_equal "$(grep -c "lost $LOCK: .*; sh was sent SIGTERM$" log)" 1
+}
+
+@test "--on-lost term: a process whose first thread has ended gets the signal, too" {
+  cat >threads <<'END'
+import ctypes, threading, time
+threading.Thread(target=lambda: (open("started", "w"), time.sleep(1000))).start()
+ctypes.CDLL(None).pthread_exit(None)
+END
+  guarded --on-lost term "$LOCK" sh -c 'trap "" TERM; (trap - TERM; exec python3 threads) & echo $! >pid; wait'
+  eventually test -e started
+  eventually grep -q '^State:.*Z' "/proc/$(cat pid)/status"
+  lose
+  ends_with 75 "$keeper"
 }
 
 @test "--on-lost warn: the command goes on, and its status counts" {
@@ -455,7 +479,7 @@ frozen() {
   frozen 11 "$guard" "$(children "$other" lock-guard)"
   ends_with 75 "$keeper"
   ends_with 5 "$other"
-  assert grep -qE "lost $LOCK: zkflock itself stood still for [0-9.]+ s or longer, too long for a lease of 22 s; sleep was ended by SIGTERM" log
+  assert grep -qE "lost $LOCK: zkflock itself stood still for [0-9.]+ s or longer, too long for a lease of 22 s; sleep was sent SIGTERM and ended" log
 }
 
 writes() { figure zk_cnt_updatelatency; }
@@ -473,7 +497,7 @@ written_since() { [ "$(writes)" -ge $(($1 + $2)) ]; } # written_since BEFORE N
   touch release
   ends_with 75 "$keeper"
   close_proxy
-  assert grep -qE "lost $LOCK: no contact with the ensemble for [0-9.]+ s, from $TIME_OF_DAY on; sh was ended by SIGTERM" log
+  assert grep -qE "lost $LOCK: no contact with the ensemble for [0-9.]+ s, from $TIME_OF_DAY on; sh was sent SIGTERM and ended" log
 }
 
 @test "lease, grace and lock delay that do not go together are refused, with values that would" {

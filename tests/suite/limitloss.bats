@@ -26,7 +26,7 @@ teardown() {
   lose
   ends_with 124 "$keeper"
   assert contains log "goes on without it (--on-lost warn)"
-  assert contains log "ran longer than --max-runtime 8 s; sh was ended by SIGTERM"
+  assert contains log "ran longer than --max-runtime 8 s; sh was sent SIGTERM and ended"
   assert_exist tidied
   assert gone "$(cat pid)"
 }
@@ -87,7 +87,7 @@ teardown() {
   eventually past $(($(now) + 500))
   touch go
   ends_with 124 "$keeper"
-  assert contains log "sh ran longer than --max-runtime 3 s; sh was ended by SIGTERM"
+  assert contains log "sh ran longer than --max-runtime 3 s; sh was sent SIGTERM and ended"
   assert_equal "$(grep -c "lost $LOCK: " log)" 1
   assert lacks log "released, held"
   assert_equal "$(paste -sd' ' told)" "acquired lost"
@@ -109,7 +109,7 @@ teardown() {
   eventually gone "$(cat inside)"
   ends_with 124 "$keeper"
   assert_equal "$(grep -c "lost $LOCK" log)" 1
-  assert contains log "zkflock ran longer than --max-runtime 9 s; zkflock was ended by SIGTERM"
+  assert contains log "zkflock ran longer than --max-runtime 9 s; zkflock was sent SIGTERM and ended"
 }
 
 @test "max-runtime: --on-lost term: what ignores the signal of the loss gets another at the limit, and a grace" {
@@ -120,7 +120,7 @@ teardown() {
   # The lease is over long before.
   ends_with 75 "$keeper"
   assert_exist tidied
-  assert contains log "sh was ended by SIGTERM"
+  assert contains log "sh was sent SIGTERM and ended"
 }
 
 @test "max-runtime: a standstill past both the lease and the limit is a loss: 75" {

@@ -9,7 +9,7 @@ load limits
   later_by 500 "$before" "$(now)"
   # Its grace would be 12 seconds.
   within 10000 "$before" "$(now)"
-  assert_output "zkflock: sleep ran longer than --max-runtime 500 ms; sleep was ended by SIGTERM"
+  assert_output "zkflock: sleep ran longer than --max-runtime 500 ms; sleep was sent SIGTERM and ended"
   # Given back, and counted.
   run -0 zkflock -n "$LOCK" true
   run -0 zk "$ONE" stat "$LOCK"
@@ -62,7 +62,7 @@ load limits
   run -1 zkflock -q -n "$LOCK" true
   touch tidied
   ends_with 124 "$tidy"
-  assert contains log "./tidy was ended by SIGTERM"
+  assert contains log "./tidy was sent SIGTERM and ended"
 }
 
 @test "max-runtime: every kind of lock" {
@@ -80,7 +80,7 @@ load limits
     echo "inside $?"
     zkflock -q --no-reentry -n "$1" true
     echo "again $?"' sh "$LOCK"
-  assert_output "zkflock: sleep ran longer than --max-runtime 300 ms; sleep was ended by SIGTERM
+  assert_output "zkflock: sleep ran longer than --max-runtime 300 ms; sleep was sent SIGTERM and ended
 inside 124
 again 1"
 }
@@ -95,12 +95,12 @@ again 1"
   touch tidied
   ends_with 0 "$keeper"
   assert_equal "$(cat status)" 124
-  assert contains log "./tidy was ended by SIGTERM"
+  assert contains log "./tidy was sent SIGTERM and ended"
 }
 
 @test "max-runtime: of a zkflock around others, all are ended" {
   run -124 zkflock --max-runtime 4 "$LOCK" zkflock "$LOCK" sh -c 'echo $$ >inner; exec sleep 1000'
-  assert_line "zkflock: zkflock ran longer than --max-runtime 4 s; zkflock was ended by SIGTERM"
+  assert_line "zkflock: zkflock ran longer than --max-runtime 4 s; zkflock was sent SIGTERM and ended"
   assert gone "$(cat inner)"
 }
 
@@ -133,7 +133,7 @@ again 1"
   ends_with 124 "$keeper"
   within 8000 "$began" "$(now)"
   ends_with 143 "$other"
-  assert contains log "what was started by sh ran longer than --max-runtime 3 s; it was ended by SIGTERM"
+  assert contains log "what was started by sh ran longer than --max-runtime 3 s; it was sent SIGTERM and ended"
 }
 
 @test "max-runtime: a zkflock that asks for the lock when its time is up is not let in" {
@@ -172,7 +172,7 @@ again 1"
   eventually test -s pid
   kill -STOP "$(cat pid)"
   ends_with 124 "$keeper"
-  assert contains log "sh was ended by SIGTERM"
+  assert contains log "sh was sent SIGTERM and ended"
 }
 
 @test "max-runtime: terminal: Ctrl-Z does not stop the clock" {
@@ -268,7 +268,7 @@ again 1"
   kill -CONT "$guard"
   ends_with 124 "$keeper"
   assert_exist tidied
-  assert contains log "sh was ended by SIGTERM"
+  assert contains log "sh was sent SIGTERM and ended"
 }
 
 @test "max-runtime: a command that ended in time keeps its status, though the guard is stopped" {

@@ -82,7 +82,7 @@ exit info 0 status=3 waited_s=T held_s=T"
 acquired info 0 node=$node token=$(member log acquired token) waited_s=T
 lost error 0 reason=gone proof_age_s=T held_s=T
 exit info 0 status=75 waited_s=T held_s=T"
-  assert_regex "$(member log lost message)" "^lost $LOCK: .*; sleep was ended by SIGTERM$"
+  assert_regex "$(member log lost message)" "^lost $LOCK: .*; sleep was sent SIGTERM and ended$"
 }
 
 @test "json: contact is lost for good: proof_late, then lost" {
@@ -115,6 +115,22 @@ exit info 0 status=75 waited_s=T held_s=T"
   run -0 cat log
   assert_line --regexp "^zkflock\[$LOCK 0x[0-9a-f]+\]: proof late: no answer for [0-9.]+ s; the lease ends in 4[0-9](\.[0-9])? s$"
   assert_line --regexp "^zkflock\[$LOCK 0x[0-9a-f]+\]: proof answered after [0-9.]+ s$"
+  assert_equal "$(grep -c 'proof late' log)" 1
+  assert_equal "$(grep -c 'proof answered' log)" 1
+}
+
+@test "a server pauses under three locks: proof late is told once, and answered once" {
+  open_proxy
+  background -v --lease 60 --session-timeout 40 -z "$VIA" --with "$LOCK.b" --with "$LOCK.c" "$LOCK" \
+    sh -c 'until [ -e end ]; do sleep 0.05; done' 2>log
+  holder=$!
+  eventually contains log "holding"
+  kill -STOP "$proxy_pid"
+  PATIENCE=60 eventually contains log "proof late"
+  kill -CONT "$proxy_pid"
+  PATIENCE=60 eventually contains log "proof answered"
+  touch end
+  ends_with 0 "$holder"
   assert_equal "$(grep -c 'proof late' log)" 1
   assert_equal "$(grep -c 'proof answered' log)" 1
 }

@@ -497,3 +497,14 @@ END
     for lock in "$LOCK" "$LOCK.b" "$LOCK.c"; do zk "$ONE" await-count "$lock" 0; done
   done
 }
+
+@test "outside: a --signal that would end a guard inside does not: it ends its own tree at once" {
+  background --lease 120 --kill-after 40 --signal ABRT "$LOCK" zkflock "$LOCK.b" \
+    sh -c 'trap "" ABRT; sleep 1000 & echo $! >in.new; mv in.new in; wait'
+  outer=$!
+  eventually test -s in
+  run -0 zkflock --break --yes "$LOCK"
+  # It would be killed after 40 s, and the next holder of the inner lock not wait for that.
+  eventually gone "$(cat in)"
+  ends_with 75 "$outer"
+}

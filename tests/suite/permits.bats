@@ -489,7 +489,7 @@ both_kinds() {
   eventually test -e ready
   eventually has_watches 1
   zk "$ONE" delete "$LOCK/leases/$(zk "$ONE" ls "$LOCK/leases")"
-  eventually contains log "was deleted, by --break or another client; sh was ended by SIGTERM"
+  eventually contains log "was deleted, by --break or another client; sh was sent SIGTERM and ended"
   ends_with 75 "$holder"
 }
 

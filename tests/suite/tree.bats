@@ -65,6 +65,16 @@ readonly DAEMON='setsid sh -c "echo \$\$ >daemon; until [ -e release ]; do sleep
   assert_file_contains log "nothing of sh is left, .* before the lease ended"
 }
 
+@test "--tree: the guard is killed when the command has ended: what it left is ended, 70" {
+  background -v --tree "$LOCK" sh -c 'setsid sleep 1000 & echo $! >left.new; mv left.new left' 2>log
+  keeper=$!
+  eventually contains log "sh has ended, but something that it started still runs"
+  kill -KILL "$(children "$keeper" lock-guard)"
+  ends_with 70 "$keeper"
+  assert gone "$(cat left)"
+  assert contains log "the guard process was killed, so what was started by sh was ended"
+}
+
 @test "--tree: TERM reaches what is left when the command has ended" {
   background -v --tree "$LOCK" sh -c "$DAEMON" 2>log
   outer=$!
