@@ -154,7 +154,9 @@ static int command_status(const struct keeper *keeper)
     return WEXITSTATUS(status);
 }
 
-/* The loss may have been told before, and the guard have refused to start the command after that.
+/*
+ * The loss may have been told before, and the guard have refused to start the command after that,
+ * or have killed it under --on-lost term.
  */
 static void say_final_loss(struct keeper *keeper, bool gone)
 {
@@ -162,6 +164,8 @@ static void say_final_loss(struct keeper *keeper, bool gone)
         keeper_say_lost(keeper, gone);
     else if (keeper->job.state == JOB_REFUSED)
         log_error("%s was not started after all", keeper->command->argv[0]);
+    else if (keeper->job.means == JOB_BY_SIGNAL_AND_KILL)
+        log_error("%s was killed", keeper->command->argv[0]);
     keeper->run.lost = true;
 }
 
