@@ -146,8 +146,10 @@ int values_signal(struct options *options, const struct setting *setting)
 
     for (int i = 1; i < NSIG; i++) {
         const char *known = sigabbrev_np(i);
+        bool of_libc = i > SIGSYS && i < SIGRTMIN; /* and no process can block it */
 
-        if ((known && strcasecmp(known, wanted) == 0) || (*text && !*end && number == i)) {
+        if ((known && strcasecmp(known, wanted) == 0) ||
+            (*text && !*end && number == i && !of_libc)) {
             options->signal = i;
             return 0;
         }

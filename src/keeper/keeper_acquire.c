@@ -149,35 +149,13 @@ static bool is_kept_waiting(const struct keeper *keeper)
     return phase == LOCK_WAITING || phase == LOCK_SETTLING;
 }
 
-/*
- * Looks if the lock is busy, for one that has waited long enough for others.  Sets *again to when
- * to look again, without an answer, and *asks to whether one is awaited.
- */
-static bool is_busy(struct keeper *keeper, int64_t *again, bool *asks)
-{
-    int64_t patience_ends = clock_earlier(
-        clock_add(clock_add(keeper->try.started_at, keeper->options->wait), TURN_PATIENCE),
-        keeper->late_at);
-
-    *asks = false;
-    switch (keeper_look_at_queue(keeper, again)) {
-    case KEEPER_QUEUE_UNKNOWN:
-        *asks = true;
-        return false;
-    case KEEPER_QUEUE_MOVING:
-        *again = clock_earlier(*again, patience_ends);
-        return clock_now() >= patience_ends;
-    case KEEPER_QUEUE_BUSY:
-        break;
-    }
-    return true;
-}
-
 static bool await_lock(struct keeper *keeper)
 {
     int64_t give_up_at =
         clock_earlier(clock_add(keeper->try.started_at, keeper->options->wait), keeper->late_at);
-    int64_t asking_since = clock_now();
+    int64_t patience_ends = clock_earlier(clock_add(give_up_at, TURN_PATIENCE), keeper->late_at);
+    int64_t asking_since = CLOCK_NEVER;
+    bool was_joining = false;
     bool waiting = false;
 
     keeper->lease = (struct lease){0};
@@ -189,7 +167,9 @@ static bool await_lock(struct keeper *keeper)
         enum lock_phase phase = lockset_phase(keeper->try.locks);
         int64_t now = clock_now();
         int64_t deadline = CLOCK_NEVER;
-        bool asks = phase == LOCK_JOINING;
+        enum keeper_queue queue = KEEPER_QUEUE_NOT_ASKED;
+        bool joining = phase == LOCK_JOINING;
+        bool asks;
 
         if (keeper_cut_short(keeper))
             return false;
@@ -202,7 +182,7 @@ static bool await_lock(struct keeper *keeper)
             log_error("%s", why);
             return keeper_stop(keeper, (int)status);
         }
-        if (phase != LOCK_JOINING && !take_lease(keeper))
+        if (!joining && !take_lease(keeper))
             return false;
         if (phase == LOCK_HELD)
             break;
@@ -212,22 +192,29 @@ static bool await_lock(struct keeper *keeper)
                 return false;
             waiting = true;
             if (now >= give_up_at) {
-                if (is_busy(keeper, &deadline, &asks))
+                queue = keeper_look_at_queue(keeper, &deadline);
+                if (queue == KEEPER_QUEUE_BUSY ||
+                    (queue == KEEPER_QUEUE_MOVING && now >= patience_ends))
                     return busy(keeper);
+                if (queue == KEEPER_QUEUE_MOVING)
+                    deadline = clock_earlier(deadline, patience_ends);
             } else {
                 prepare(keeper);
                 deadline = give_up_at;
             }
         }
+        asks = joining || queue == KEEPER_QUEUE_UNKNOWN;
         if (!asks)
             asking_since = CLOCK_NEVER;
-        else if (asking_since == CLOCK_NEVER)
+        else if (asking_since == CLOCK_NEVER || joining != was_joining)
             asking_since = now;
+        was_joining = joining;
         if (now >= answer_due(keeper, asking_since))
             return out_of_contact(keeper, asks);
         deadline = clock_earlier(deadline, answer_due(keeper, asking_since));
         /* A zkflock that gives up at once has not waited. */
-        if (is_kept_waiting(keeper) && (phase != LOCK_WAITING || now < give_up_at)) {
+        if (is_kept_waiting(keeper) &&
+            (phase != LOCK_WAITING || now < give_up_at || queue == KEEPER_QUEUE_MOVING)) {
             hook_tell(keeper->hook, HOOK_WAITING);
             deadline = clock_earlier(deadline, keeper_tell_wait(keeper));
         }

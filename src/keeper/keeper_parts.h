@@ -185,6 +185,11 @@ void keeper_release(struct keeper *keeper);
 /* Drops the question of --once-per, with what is under way. */
 void keeper_forget_once(struct keeper *keeper);
 
+/* ---- keeper_run.c ---- */
+
+/* Returns whether what counts has ended: the command, what it started, and users of the lock. */
+bool keeper_nothing_left(const struct keeper *keeper);
+
 /* ---- keeper_wait.c ---- */
 
 /* Shows a person how the wait goes, if there is one to see it; returns when to call again. */
@@ -195,11 +200,17 @@ void keeper_end_wait(struct keeper *keeper);
 
 /*
  * What one that has waited long enough for others finds in the queue.
+ *   NOT_ASKED  it still waits
  *   UNKNOWN  the ensemble has not answered yet
  *   MOVING   nobody is ahead, or permits are left and those ahead take theirs: a matter of moments
  *   BUSY     others hold it
  */
-enum keeper_queue { KEEPER_QUEUE_UNKNOWN, KEEPER_QUEUE_MOVING, KEEPER_QUEUE_BUSY };
+enum keeper_queue {
+    KEEPER_QUEUE_NOT_ASKED,
+    KEEPER_QUEUE_UNKNOWN,
+    KEEPER_QUEUE_MOVING,
+    KEEPER_QUEUE_BUSY
+};
 
 /* Looks at the queue, and sets *again to when to call this again, without an answer. */
 enum keeper_queue keeper_look_at_queue(struct keeper *keeper, int64_t *again);

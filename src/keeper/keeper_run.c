@@ -79,9 +79,31 @@ static enum run_reason find_trouble(const struct keeper *keeper)
     return RUN_NO_TROUBLE;
 }
 
+static size_t users_of(const struct keeper *keeper)
+{
+    return keeper->users.reentry ? reentry_users(keeper->users.reentry) : 0;
+}
+
+/* The guard may have reported that the command is childless before it was told to end the tree, and
+ * then says no more. */
+bool keeper_nothing_left(const struct keeper *keeper)
+{
+    const struct keeper_job *job = &keeper->job;
+
+    return job->rest == JOB_EMPTY ||
+           (job->state == JOB_EXITED && job->rest == JOB_CHILDLESS && users_of(keeper) == 0);
+}
+
 static bool is_loss(enum run_reason reason)
 {
     return reason == RUN_LEASE_OVER || reason == RUN_ZNODE_GONE;
+}
+
+/* Returns whether the end that has begun may take any time: then the loss is told at once. */
+static bool may_last(const struct keeper *keeper)
+{
+    return keeper->options->on_lost == LEASE_TERM && keeper->job.state != JOB_ORDERED &&
+           keeper->job.state != JOB_REFUSED;
 }
 
 static void begin_end(struct keeper *keeper, enum run_reason reason)
@@ -93,9 +115,7 @@ static void begin_end(struct keeper *keeper, enum run_reason reason)
     keeper->run.troubled_at = clock_now();
     keeper_set_run(keeper, goes_on ? RUN_LOST : RUN_ENDING);
     keeper_begin_end(keeper);
-    /* With LEASE_KILL it is told when the command has ended, which is soon. */
-    if (is_loss(reason) && keeper->options->on_lost != LEASE_KILL &&
-        keeper->job.state != JOB_REFUSED)
+    if (goes_on || (is_loss(reason) && may_last(keeper)))
         keeper_say_lost(keeper, reason == RUN_ZNODE_GONE);
 }
 
@@ -242,11 +262,6 @@ static void conclude(struct keeper *keeper)
 
 /* ---- the loop ---- */
 
-static size_t users_of(const struct keeper *keeper)
-{
-    return keeper->users.reentry ? reentry_users(keeper->users.reentry) : 0;
-}
-
 /* Returns whether what the command left behind still counts, or still uses its lock. */
 static bool lingers_on(struct keeper *keeper)
 {
@@ -273,7 +288,7 @@ static bool lingers_on(struct keeper *keeper)
 /*
  * Returns whether the command has ended by itself, or never began, and nothing that counts beside
  * it is left.  Once the guard or the keeper has begun an end, it is for all that counts, and
- * nothing_left() says when it is complete.
+ * keeper_nothing_left() says when it is complete.
  */
 static bool is_over(struct keeper *keeper)
 {
@@ -289,18 +304,6 @@ static bool is_over(struct keeper *keeper)
     if (keeper->run.state == RUN_LOST)
         return !(rest_counts(keeper) && keeper->job.end == JOB_LIMIT_OVER);
     return !rest_counts(keeper);
-}
-
-/*
- * Returns whether an end is complete.  The guard may have reported that the command is childless
- * before it was told to end the tree, and then says no more.
- */
-static bool nothing_left(const struct keeper *keeper)
-{
-    const struct keeper_job *job = &keeper->job;
-
-    return job->rest == JOB_EMPTY ||
-           (job->state == JOB_EXITED && job->rest == JOB_CHILDLESS && users_of(keeper) == 0);
 }
 
 static int64_t next_due(const struct keeper *keeper)
@@ -347,7 +350,7 @@ void keeper_run(struct keeper *keeper)
         if (keeper->run.state == RUN_ENDING)
             keeper_go_on_ending(keeper);
         /* Not before that: the guard may report the end of the lease and this at once. */
-        if (!has_lock(keeper) && nothing_left(keeper))
+        if (!has_lock(keeper) && keeper_nothing_left(keeper))
             break;
         if (keeper->hold && keeper->news.abandoned)
             keeper_release(keeper); /* nobody is left to tell the caller that it has the lock */

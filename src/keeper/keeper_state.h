@@ -71,13 +71,13 @@ struct keeper_try {
 
 /* keeper_wait.c: the queue, as far as it is known; the last lines about it, and when to go on. */
 struct keeper_wait {
-    struct outlook *outlook; /* NULL: nobody wanted to know */
-    bool prepared;           /* the guard was told that GO may follow soon */
-    int64_t since;           /* 0: not begun */
-    int64_t look_at;         /* when to look at the queue again */
-    int64_t known_until;     /* of the last looks, after the wait; 0: none was answered */
-    size_t ahead;            /* as the lock had it at the last look */
-    const struct lockset_item *item;
+    struct outlook *outlook;         /* NULL: nobody wanted to know */
+    bool prepared;                   /* the guard was told that GO may follow soon */
+    int64_t since;                   /* 0: not begun */
+    int64_t look_at;                 /* when to look at the queue again */
+    int64_t known_until;             /* of the last looks, after the wait; 0: none was answered */
+    size_t ahead;                    /* as the lock had it at the last look of these */
+    const struct lockset_item *item; /* of the last look */
     char told[CONTENDER_WHO_SIZE + 64]; /* what was told last, without the time */
 };
 

@@ -150,7 +150,7 @@ static void say_what_was_done(const struct keeper *keeper, const char *who, char
     char name[SIGNALS_NAME_SIZE];
     const char *signal = signals_name(keeper->options->signal, name);
     const struct keeper_job *job = &keeper->job;
-    bool ended = job->rest == JOB_EMPTY || job->state == JOB_EXITED;
+    bool ended = keeper_nothing_left(keeper);
     bool limited = job->end == JOB_LIMIT_OVER || keeper->run.reason == RUN_LIMIT_OVER;
 
     if (job->state == JOB_REFUSED)

@@ -64,6 +64,7 @@ static void look(struct keeper *keeper)
     const struct lock *lock = lockset_current(keeper->try.locks);
     char *leases = NULL;
 
+    keeper->wait.item = item;
     if (!keeper->wait.outlook)
         keeper->wait.outlook =
             outlook_new(keeper->try.session, lockset_tags(keeper->try.locks) + 1);
@@ -79,7 +80,6 @@ static void look_again(struct keeper *keeper)
     struct keeper_wait *wait = &keeper->wait;
 
     wait->ahead = lock_ahead(lockset_current(keeper->try.locks));
-    wait->item = lockset_current_item(keeper->try.locks);
     wait->look_at = clock_now() + LOOK_AGAIN + (int64_t)wait->ahead * LOOK_AGAIN_EACH;
     look(keeper);
 }
@@ -112,9 +112,10 @@ enum keeper_queue keeper_look_at_queue(struct keeper *keeper, int64_t *again)
 {
     struct keeper_wait *wait = &keeper->wait;
     bool known = wait->outlook && outlook_known(wait->outlook);
+    bool same = wait->item == lockset_current_item(keeper->try.locks);
 
     *again = CLOCK_NEVER;
-    if (known && clock_now() >= wait->known_until) {
+    if (known && (clock_now() >= wait->known_until || !same)) {
         outlook_forget(wait->outlook);
         known = false;
     }

@@ -201,7 +201,7 @@ void outlook_handle(struct outlook *outlook, const struct session_event *event)
         outlook->refused = !session_rc_unknown(event->rc);
     } else if (event->rc == ZOK && step == STEP_GET) {
         take_first(outlook, event);
-    } else if (event->rc == ZNOAUTH && step == STEP_GET) {
+    } else if (event->rc != ZNONODE && !session_rc_unknown(event->rc)) {
         learn_nobody(outlook, true);
     } else if (event->rc == ZNONODE && !outlook->known && outlook->misses++ < MISSES_MAX) {
         begin(outlook);

@@ -53,9 +53,10 @@ readonly DAEMON='setsid sh -c "echo \$\$ >daemon; until [ -e release ]; do sleep
 }
 
 @test "--tree: the guard ends what the command left when the lease ends, though the keeper is stopped" {
-  background -v --tree --lease 4 --session-timeout 40 "$LOCK" sh -c "until [ -e go ]; do sleep 0.05; done; $DAEMON" 2>log
+  background -v --tree --lease 8 --session-timeout 40 "$LOCK" \
+    sh -c "echo >began; until [ -e go ]; do sleep 0.05; done; $DAEMON" 2>log
   outer=$!
-  eventually contains log holding
+  eventually test -e began # only then has the guard its order
   kill -STOP "$outer"
   touch go
   eventually test -s daemon
@@ -63,6 +64,20 @@ readonly DAEMON='setsid sh -c "echo \$\$ >daemon; until [ -e release ]; do sleep
   kill -CONT "$outer"
   ends_with 75 "$outer"
   assert_file_contains log "nothing of sh is left, .* before the lease ended"
+}
+
+@test "--tree: --on-lost term: what is left goes on, and is not said to have ended" {
+  background --tree --lease 4 --on-lost term "$LOCK" \
+    sh -c '(trap "" TERM; until [ -e go ]; do sleep 0.05; done) & echo >began' 2>log
+  keeper=$!
+  eventually test -e began
+  zk "$ONE" delete "$LOCK/$(zk "$ONE" ls "$LOCK")"
+  eventually contains log "lost $LOCK: "
+  refute gone "$keeper"
+  touch go
+  ends_with 75 "$keeper"
+  assert_equal "$(grep -c "; what was started by sh was sent SIGTERM$\|; sh was sent SIGTERM$" log)" 1
+  assert_equal "$(wc -l <log)" 1
 }
 
 @test "--tree: the guard is killed when the command has ended: what it left is ended, 70" {

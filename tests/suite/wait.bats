@@ -261,6 +261,31 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   wait "$holder"
 }
 
+@test "-n: a slow server has all of --connect-timeout to say who is ahead, however long the join took" {
+  hold "$LOCK" release
+  open_proxy late 1:1.3
+  run -1 zkflock -n -z "$VIA" --connect-timeout 5 --session-timeout 40 "$LOCK" touch ran
+  assert_output --partial "$LOCK is busy: 1 ahead, held for "
+  touch release
+  wait "$holder"
+  close_proxy
+}
+
+@test "-n --with: each lock of several is told with its own queue" {
+  hold "$LOCK.b" release
+  zkflock --permits 3 "$LOCK.a" true
+  others "$LOCK.a/locks" lock- 1
+  background -n --permits 3 --with "$LOCK.b" "$LOCK.a" true 2>log
+  waiter=$!
+  in_line() { [ "$(zk "$ONE" ls "$LOCK.a/locks" | wc -w)" -eq 2 ]; }
+  eventually in_line
+  others_end
+  ends_with 1 "$waiter"
+  assert contains log "zkflock: $LOCK.b is busy: 1 ahead, held for "
+  touch release
+  wait "$holder"
+}
+
 @test "-w: who holds is asked again at the end of the wait" {
   LOGNAME=ann hold "$LOCK" release
   LOGNAME=bob wait_in_line bob.log "$LOCK" sh -c 'until [ -e bob.go ]; do sleep 0.05; done'
