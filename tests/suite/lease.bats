@@ -513,6 +513,8 @@ written_since() { [ "$(writes)" -ge $(($1 + $2)) ]; } # written_since BEFORE N
   refuses 64 "--lock-delay 10 s is shorter than the lease, 15 s, in which the command of a holder that vanished may still run; give at least that, or 0 to take the risk" \
     --lease 15 --lock-delay 10 "$LOCK" touch ran
   refuses 64 "--signal takes a signal such as TERM, INT or 15, not 'NOPE'" --signal NOPE "$LOCK" touch ran
+  # The C library keeps it for itself, and lets nobody block it.
+  refuses 64 "--signal takes a signal such as TERM, INT or 15, not '32'" --signal 32 "$LOCK" touch ran
   refuses 64 "--on-lost takes kill, term or warn, not 'ask'" --on-lost ask "$LOCK" touch ran
   refuses 64 "--kill-after takes a time from 0 ms to 1 h, not '-1'" --kill-after -1 "$LOCK" touch ran
 }
