@@ -324,6 +324,23 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   assert_exist ran
 }
 
+@test "-n of a permit: one that was free at first is taken: zkflock names its holder" {
+  zkflock --permits 1 "$LOCK" true
+  others "$LOCK/locks" _c_0123456789abcdef0123456789abcdef-lock- 1
+  background -n --permits 1 "$LOCK" touch ran 2>log
+  waiter=$!
+  in_line() { [ "$(zk "$ONE" ls "$LOCK/locks" | wc -w)" -eq 2 ]; }
+  eventually in_line
+  zk "$ONE" create-kind ephemeral "$LOCK/leases/_c_0123456789abcdef0123456789abcdef-lease-0000000007" \
+    < <(until [ -e release ]; do sleep 0.05; done) >made 3>&- 4>&- &
+  other=$!
+  ends_with 1 "$waiter"
+  assert contains log "zkflock: $LOCK is busy: 1 ahead, held for "
+  touch release
+  others_end
+  wait "$other"
+}
+
 @test "--deadline of a permit: the one that has the turn is not waited for any longer" {
   zkflock --permits 1 "$LOCK" true
   others "$LOCK/locks" _c_0123456789abcdef0123456789abcdef-lock- 1
