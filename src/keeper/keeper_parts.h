@@ -27,6 +27,12 @@ int64_t keeper_next_proof(const struct keeper *keeper);
 const char *keeper_node(const struct keeper *keeper);
 int64_t keeper_token(const struct keeper *keeper);
 
+/* Returns how many zkflocks use the locks by re-entry. */
+size_t keeper_users(const struct keeper *keeper);
+
+/* Returns whether what counts has ended: the command, what it started, and users of the locks. */
+bool keeper_nothing_left(const struct keeper *keeper);
+
 /* ---- keeper_events.c ---- */
 
 /*
@@ -184,11 +190,6 @@ void keeper_release(struct keeper *keeper);
 
 /* Drops the question of --once-per, with what is under way. */
 void keeper_forget_once(struct keeper *keeper);
-
-/* ---- keeper_run.c ---- */
-
-/* Returns whether what counts has ended: the command, what it started, and users of the lock. */
-bool keeper_nothing_left(const struct keeper *keeper);
 
 /* ---- keeper_wait.c ---- */
 

@@ -79,21 +79,6 @@ static enum run_reason find_trouble(const struct keeper *keeper)
     return RUN_NO_TROUBLE;
 }
 
-static size_t users_of(const struct keeper *keeper)
-{
-    return keeper->users.reentry ? reentry_users(keeper->users.reentry) : 0;
-}
-
-/* The guard may have reported that the command is childless before it was told to end the tree, and
- * then says no more. */
-bool keeper_nothing_left(const struct keeper *keeper)
-{
-    const struct keeper_job *job = &keeper->job;
-
-    return job->rest == JOB_EMPTY ||
-           (job->state == JOB_EXITED && job->rest == JOB_CHILDLESS && users_of(keeper) == 0);
-}
-
 static bool is_loss(enum run_reason reason)
 {
     return reason == RUN_LEASE_OVER || reason == RUN_ZNODE_GONE;
@@ -269,7 +254,7 @@ static bool lingers_on(struct keeper *keeper)
 
     if (keeper->users.reentry)
         keeper_serve_reentry(keeper);
-    users = users_of(keeper);
+    users = keeper_users(keeper);
     if (users == 0 && (keeper->job.rest != JOB_REST_UNKNOWN || !keeper->options->tree))
         return false;
     if (keeper->run.state == RUN_LINGERING)

@@ -82,3 +82,18 @@ int64_t keeper_token(const struct keeper *keeper)
 
     return entry ? entry->token : lock_token(lockset_main(keeper->try.locks));
 }
+
+size_t keeper_users(const struct keeper *keeper)
+{
+    return keeper->users.reentry ? reentry_users(keeper->users.reentry) : 0;
+}
+
+/* The guard may have reported that the command is childless before it was told to end the tree, and
+ * then says no more. */
+bool keeper_nothing_left(const struct keeper *keeper)
+{
+    const struct keeper_job *job = &keeper->job;
+
+    return job->rest == JOB_EMPTY ||
+           (job->state == JOB_EXITED && job->rest == JOB_CHILDLESS && keeper_users(keeper) == 0);
+}
