@@ -318,6 +318,7 @@ left_behind() {
 }
 
 @test "a keeper that is killed after its last order, to start the command: the guard does not start it" {
+  without_leak_search
   hold "$LOCK" release
   wait_in_line log "$LOCK" sh -c 'echo ran >>ran'
   guard=$(children "$waiter" lock-guard)

@@ -263,8 +263,9 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
 
 @test "-n: a slow server has all of --connect-timeout to say who is ahead, however long the join took" {
   hold "$LOCK" release
-  open_proxy late 1:1.3
-  run -1 zkflock -n -z "$VIA" --connect-timeout 5 --session-timeout 40 "$LOCK" touch ran
+  # It takes three answers to join and two to look.
+  open_proxy late 1:2
+  run -1 zkflock -n -z "$VIA" --connect-timeout 9 --session-timeout 40 "$LOCK" touch ran
   assert_output --partial "$LOCK is busy: 1 ahead, held for "
   touch release
   wait "$holder"
