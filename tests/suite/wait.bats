@@ -272,14 +272,15 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   close_proxy
 }
 
+two_in_line() { [ "$(zk "$ONE" ls "$1/locks" | wc -w)" -eq 2 ]; } # two_in_line SEMAPHORE
+
 @test "-n --with: each lock of several is told with its own queue" {
   hold "$LOCK.b" release
   zkflock --permits 3 "$LOCK.a" true
   others "$LOCK.a/locks" lock- 1
   background -n --permits 3 --with "$LOCK.b" "$LOCK.a" true 2>log
   waiter=$!
-  in_line() { [ "$(zk "$ONE" ls "$LOCK.a/locks" | wc -w)" -eq 2 ]; }
-  eventually in_line
+  eventually two_in_line "$LOCK.a"
   others_end
   ends_with 1 "$waiter"
   assert contains log "zkflock: $LOCK.b is busy: 1 ahead, held for "
@@ -330,8 +331,7 @@ settles() { zk "$ONE" get "$1/$(zk "$ONE" ls "$1")" | grep -q settling=; } # set
   others "$LOCK/locks" _c_0123456789abcdef0123456789abcdef-lock- 1
   background -n --permits 1 "$LOCK" touch ran 2>log
   waiter=$!
-  in_line() { [ "$(zk "$ONE" ls "$LOCK/locks" | wc -w)" -eq 2 ]; }
-  eventually in_line
+  eventually two_in_line "$LOCK"
   zk "$ONE" create-kind ephemeral "$LOCK/leases/_c_0123456789abcdef0123456789abcdef-lease-0000000007" \
     < <(until [ -e release ]; do sleep 0.05; done) >made 3>&- 4>&- &
   other=$!
