@@ -90,12 +90,13 @@ static const char *omitted(const struct keeper *keeper)
 
 bool keeper_front_died(struct keeper *keeper)
 {
-    bool begun = keeper->run.state != RUN_NOT_BEGUN && !keeper->hold;
+    const char *what = "command is ended and the lock released";
 
-    log_error("zkflock was killed, so the %s", !begun ? omitted(keeper)
-                                               : keeper->tenure.state == TENURE_LOST
-                                                   ? "command is ended"
-                                                   : "command is ended and the lock released");
+    if (keeper->run.state == RUN_NOT_BEGUN || keeper->hold)
+        what = omitted(keeper);
+    else if (keeper->tenure.state == TENURE_LOST)
+        what = "command is ended";
+    log_error("zkflock was killed, so the %s", what);
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 
@@ -106,13 +107,14 @@ bool keeper_guard_failed(struct keeper *keeper, const char *how)
 
     if (keeper->job.state == JOB_ORDERED && !keeper->hold)
         begun = false; /* the guard tells of the process before it may execute anything */
-    who = keeper->hold || keeper->job.state == JOB_EXITED ? keeper_who_ran(keeper)
-                                                          : xstrdup("the command");
-    if (begun)
+    if (begun && (keeper->hold || keeper->job.state == JOB_EXITED)) {
+        who = keeper_who_ran(keeper);
         log_error("the guard process %s, so %s was ended", how, who);
-    else
-        log_error("the guard process %s, so the %s", how, omitted(keeper));
-    free(who);
+        free(who);
+    } else {
+        log_error("the guard process %s, so the %s", how,
+                  begun ? "command was ended" : omitted(keeper));
+    }
     return keeper_stop(keeper, EXITCODE_INTERNAL);
 }
 

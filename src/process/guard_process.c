@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "process/helper.h"
 #include "process/packet.h"
+#include "process/signals.h"
 #include "process/tree.h"
 
 /*
@@ -231,18 +232,6 @@ static void hear_keeper(struct guard_state *guard)
         link_closed(guard);
 }
 
-/*
- * A zkflock around this one may send any --signal to the keeper and the guard at once.  One of them
- * has to live on to end the command's tree.
- */
-static void block_all_signals(void)
-{
-    sigset_t all;
-
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
-}
-
 static void open_descriptors(struct guard_state *guard)
 {
     sigset_t child;
@@ -264,7 +253,11 @@ _Noreturn void guard_process(int link, pid_t keeper, const struct guard_mandate 
                                 .caller_fd = -1,
                                 .mandate = mandate};
 
-    block_all_signals();
+    /*
+     * A zkflock around this one may send any --signal to the keeper and the guard at once.  One of
+     * them has to live on to end the command's tree.
+     */
+    signals_block_all();
     guard_leave_callers_group(mandate);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     open_descriptors(&guard);

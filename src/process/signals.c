@@ -68,6 +68,15 @@ int signals_block(sigset_t *old_mask, bool *ignored_child)
     return fd;
 }
 
+sigset_t signals_block_all(void)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    return all;
+}
+
 bool signals_next(int fd, struct signals_received *received)
 {
     struct signalfd_siginfo info;

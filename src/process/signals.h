@@ -22,6 +22,9 @@ struct signals_received {
  */
 int signals_block(sigset_t *old_mask, bool *ignored_child);
 
+/* Blocks all that can be blocked, for a child that ends when its link does; returns them. */
+sigset_t signals_block_all(void);
+
 /* Takes the next signal; returns whether there was one. */
 bool signals_next(int fd, struct signals_received *received);
 

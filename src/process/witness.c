@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "process/helper.h"
+#include "process/signals.h"
 
 /* How long before and after the question the witness may get the signal. */
 #define EARLIER CLOCK_S
@@ -71,11 +72,11 @@ static _Noreturn void witness_process(int link, pid_t parent)
 {
     struct sighting seen[NSIG] = {0};
     struct question question;
-    sigset_t all;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
+
+    const sigset_t all = signals_block_all();
+
     /* Close all pipes: nobody must have to wait for the witness to close them. */
     if (getppid() != parent || dup2(link, STDIN_FILENO) < 0)
         _exit(0);

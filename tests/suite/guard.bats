@@ -323,8 +323,7 @@ left_behind() {
   wait_in_line log "$LOCK" sh -c 'echo ran >>ran'
   guard=$(children "$waiter" lock-guard)
   # It takes in the end of its keeper some time after the order.
-  strace -qq -o calls -e trace=recvmsg -e inject=recvmsg:delay_enter=400000 -p "$guard" 3>&- 4>&- &
-  eventually grep -q '^TracerPid:.*[1-9]' "/proc/$guard/status"
+  delay "$guard"
   kill -STOP "$guard"
   touch release
   eventually contains log "holding"

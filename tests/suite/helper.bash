@@ -100,6 +100,12 @@ await_no_process() { # await_no_process SECONDS
 # pause SECONDS: a sleep(1) without a process: nobody writes into that pipe, which tests/check has made.
 pause() { read -rt "$1" _ <>"$SUITE_DIR/pause" || true; }
 
+# delay GUARD: it takes in each message of its keeper, and that one's end, 0.4 s later.
+delay() {
+  strace -qq -o calls -e trace=recvmsg -e inject=recvmsg:delay_enter=400000 -p "$1" 3>&- 4>&- &
+  eventually grep -q '^TracerPid:.*[1-9]' "/proc/$1/status"
+}
+
 # The sanitizer cannot look for leaks in a process that is traced, or can start no other.
 without_leak_search() { export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0; }
 

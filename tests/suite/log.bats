@@ -101,27 +101,10 @@ exit info 0 status=75 waited_s=T held_s=T"
   assert_equal "$(grep -c proof_late log)" 1
 }
 
-@test "a server pauses for less than the lease: proof late, once, and answered" {
+# server_pauses [ARG...]: for a moment, while zkflock holds the lock; fails unless that is told once.
+server_pauses() {
   open_proxy
-  background -v --lease 60 --session-timeout 40 -z "$VIA" "$LOCK" sh -c 'until [ -e end ]; do sleep 0.05; done' 2>log
-  holder=$!
-  eventually contains log "holding"
-  kill -STOP "$proxy_pid"
-  PATIENCE=60 eventually contains log "proof late"
-  kill -CONT "$proxy_pid"
-  PATIENCE=60 eventually contains log "proof answered"
-  touch end
-  ends_with 0 "$holder"
-  run -0 cat log
-  assert_line --regexp "^zkflock\[$LOCK 0x[0-9a-f]+\]: proof late: no answer for [0-9.]+ s; the lease ends in 4[0-9](\.[0-9])? s$"
-  assert_line --regexp "^zkflock\[$LOCK 0x[0-9a-f]+\]: proof answered after [0-9.]+ s$"
-  assert_equal "$(grep -c 'proof late' log)" 1
-  assert_equal "$(grep -c 'proof answered' log)" 1
-}
-
-@test "a server pauses under three locks: proof late is told once, and answered once" {
-  open_proxy
-  background -v --lease 60 --session-timeout 40 -z "$VIA" --with "$LOCK.b" --with "$LOCK.c" "$LOCK" \
+  background -v --lease 60 --session-timeout 40 -z "$VIA" "$@" "$LOCK" \
     sh -c 'until [ -e end ]; do sleep 0.05; done' 2>log
   holder=$!
   eventually contains log "holding"
@@ -133,6 +116,17 @@ exit info 0 status=75 waited_s=T held_s=T"
   ends_with 0 "$holder"
   assert_equal "$(grep -c 'proof late' log)" 1
   assert_equal "$(grep -c 'proof answered' log)" 1
+}
+
+@test "a server pauses for less than the lease: proof late, once, and answered" {
+  server_pauses
+  run -0 cat log
+  assert_line --regexp "^zkflock\[$LOCK 0x[0-9a-f]+\]: proof late: no answer for [0-9.]+ s; the lease ends in 4[0-9](\.[0-9])? s$"
+  assert_line --regexp "^zkflock\[$LOCK 0x[0-9a-f]+\]: proof answered after [0-9.]+ s$"
+}
+
+@test "a server pauses under three locks: proof late is told once, and answered once" {
+  server_pauses --with "$LOCK.b" --with "$LOCK.c"
 }
 
 # busy_with_holder: whether zkflock -n learned in time who holds the lock; that may take a second.

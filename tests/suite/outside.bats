@@ -447,11 +447,6 @@ ends_callers_of_holds() {
 }
 
 @test "outside: the lock around is lost while the guards of holds inside it get no time: their callers end" {
-  # delay PID: it notices the end of its keeper only after that.
-  delay() {
-    strace -qq -o calls -e trace=recvmsg -e inject=recvmsg:delay_enter=400000 -p "$1" 3>&- 4>&- &
-    eventually grep -q '^TracerPid:.*[1-9]' "/proc/$1/status"
-  }
   holds=2 guard_by=delay ends_callers_of_holds
   # It is no matter if the zkflock inside is a newer one.
   cp "$(command -v zkflock)" newer
